@@ -43,11 +43,9 @@ pub(crate) async fn held(
         match shared.outgoing.try_take(user, bytes) {
             Ok(permit) => Some(permit),
             Err(full) => {
-                let words = (
-                    "받아 가지 않은 답이 너무 많습니다. 먼저 열린 것을 읽거나 닫으세요.",
-                    "Too many bytes of answers are on their way. Read or close what is open first.",
-                );
-                return full.problem("outgoing_bytes", words).into_response();
+                let detail =
+                    "Too many bytes of answers are on their way. Read or close what is open first.";
+                return full.problem("outgoing_bytes", detail).into_response();
             }
         }
     } else {

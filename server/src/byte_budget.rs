@@ -137,12 +137,12 @@ fn lock(users: &Mutex<Users>) -> MutexGuard<'_, Users> {
 
 impl NoRoom {
     /// Makes the problem of what this bound, under this name, has no room for.
-    pub(crate) fn problem(self, bound: &str, (ko, en): (&'static str, &'static str)) -> Problem {
+    pub(crate) fn problem(self, bound: &str, detail: &'static str) -> Problem {
         let (name, scope) = match self.is_of_user {
             true => (ProblemName::TooMany, "user"),
             false => (ProblemName::Overloaded, "all"),
         };
-        Problem::new(name, ko, en).reached(bound, scope, self.max).retry_after(RETRY)
+        Problem::new(name, detail).reached(bound, scope, self.max).retry_after(RETRY)
     }
 }
 

@@ -71,7 +71,6 @@ pub(crate) async fn ended_within(
     ended.map_err(|_| {
         Problem::new(
             ProblemName::StillWaiting,
-            "턴이 아직 끝나지 않았습니다. 같은 요청을 다시 보내면 이어집니다.",
             "The turn has not ended yet. The same request joins it again.",
         )
     })?

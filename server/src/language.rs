@@ -1,4 +1,4 @@
-//! The language in which a request wants to be answered: Korean or English, where it says so.
+//! The language that a request names for the chat: Korean or English, where it says so.
 
 use std::cmp::Ordering;
 
@@ -30,11 +30,6 @@ pub(crate) fn named(headers: &HeaderMap) -> Option<Locale> {
     }
 }
 
-/// Picks the language of answers about the request itself: English where the client names none.
-pub(crate) fn of(headers: &HeaderMap) -> Locale {
-    named(headers).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,7 +56,6 @@ mod tests {
             let headers = headers.into_iter().collect();
             let named = named(&headers).map(|locale| locale.tag().to_string());
             assert_eq!(named.as_deref(), expected, "{header:?}");
-            assert_eq!(of(&headers).tag().as_str(), expected.unwrap_or("en"), "{header:?}");
         }
     }
 }

@@ -20,7 +20,7 @@ struct ProblemBody {
     /// The kind in words.
     title: String,
     status: u16,
-    /// What is wrong with this request, in its language.
+    /// What is wrong with this request, in English.
     detail: String,
     /// The places of the request where something is wrong.
     problems: Option<Vec<ProblemPlace>>,
@@ -34,7 +34,14 @@ struct ProblemBody {
 struct ProblemPlace {
     /// A JSON Pointer into the body, or the name of a header or a value of the query.
     pointer: String,
+    /// What is wrong there, in English.
     detail: String,
+    /// The rule of the tool's schema that an edited argument breaks: a keyword of JSON Schema, or a name of ours.
+    rule: Option<&'static str>,
+    /// What the rule expects, such as the bound of `maximum` or the types of `type`.
+    expected: Option<Value>,
+    /// The keys that the schema does not allow.
+    keys: Option<Vec<String>>,
 }
 
 /// The problems of each route.

@@ -67,9 +67,5 @@ async fn description() -> Response {
 }
 
 async fn method_not_allowed() -> Problem {
-    Problem::new(
-        ProblemName::MethodNotAllowed,
-        "이 주소에서 지원하지 않는 메서드입니다.",
-        "This path has other methods.",
-    )
+    Problem::new(ProblemName::MethodNotAllowed, "This path has other methods.")
 }

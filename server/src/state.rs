@@ -82,11 +82,7 @@ impl Shared {
             return Ok(session);
         }
         if let Err(wait) = self.rates.chat_is_made(user) {
-            let problem = Problem::new(
-                ProblemName::TooMany,
-                "새 대화를 너무 자주 만듭니다.",
-                "New chats are made too often.",
-            );
+            let problem = Problem::new(ProblemName::TooMany, "New chats are made too often.");
             let max = self.limits.new_chat_burst;
             return Err(problem.reached("new_chats", "user", max).retry_after(wait));
         }

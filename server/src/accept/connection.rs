@@ -234,12 +234,11 @@ impl Acceptor {
 fn too_many(max: usize) -> Vec<u8> {
     let problem = Problem::new(
         ProblemName::Overloaded,
-        "연결이 너무 많습니다.",
         format!("Too many connections are open. At most {max} are allowed."),
     );
     let problem = problem.reached("connections", "all", max).retry_after(Duration::from_secs(5));
-    let body = problem.body(madang::language::Locale::EN).to_string();
-    let head = problem.answer(madang::language::Locale::EN, Form::Rfc9457);
+    let body = problem.body().to_string();
+    let head = problem.answer(Form::Rfc9457);
     let status = StatusCode::SERVICE_UNAVAILABLE;
     let mut answer =
         format!("HTTP/1.1 {status}\r\nconnection: close\r\ncontent-length: {}\r\n", body.len());

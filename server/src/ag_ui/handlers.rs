@@ -98,7 +98,6 @@ async fn run(
             decided: Vec::new(),
             ask: caller.asks(ask.or(wishes.ask), Ask::Here),
             tools: shared.tools.clone(),
-            locale: caller.named.unwrap_or_default(),
             max_text_frame_bytes: shared.limits.max_text_frame_bytes,
         },
         caller: &caller,
@@ -161,7 +160,6 @@ impl Asked<'_> {
         let session = &session;
         let (id, view) = (turn.id(), last_page(self.shared, session).await?);
         self = self.in_chat(session);
-        self.run.locale = self.caller.locale_of(&self.shared.runtime, &view.messages);
         if !turn.is_new() {
             return self.tell(session, id, view).await;
         }
@@ -233,12 +231,11 @@ impl Asked<'_> {
     /// Tells a turn of which a client may have heard a part. A waiting turn tells its request, a running one what comes
     /// behind the view, any other its end.
     async fn tell(
-        mut self,
+        self,
         session: &Session,
         turn: TurnId,
         view: SessionView,
     ) -> Result<Response, Problem> {
-        self.run.locale = self.caller.locale_of(&self.shared.runtime, &view.messages);
         if view.turn != Some(turn) {
             return self.over(session, turn, view).await;
         }
@@ -276,8 +273,7 @@ impl Asked<'_> {
             TurnEnding::Answered | TurnEnding::Stopped => RunEnd::Success,
             TurnEnding::Dismissed => RunEnd::Cancelled,
             TurnEnding::Failed => {
-                let words = self.run.locale.pick("턴이 실패했습니다.", "The turn failed.");
-                let text = view.error.clone().unwrap_or_else(|| words.to_owned());
+                let text = view.error.clone().unwrap_or_else(|| "The turn failed.".to_owned());
                 let code = error.as_ref().map_or_else(|| "failed".to_owned(), error_code);
                 RunEnd::Failed { text, code }
             }
@@ -296,13 +292,11 @@ impl Asked<'_> {
 
     /// Answers with the error of a thread that is busy. A client hears of it in the run, and can go on.
     fn refuse(self, problem: &Problem) -> Response {
-        let locale = self.caller.named.unwrap_or_default();
         let (code, text) = match problem.has("approval_request") {
-            false => ("busy", problem.detail(locale)),
+            false => ("busy", problem.detail()),
             true => {
-                let ko = "열려 있는 확인 요청이 있습니다. 먼저 결정하세요.";
-                let en = "An approval request of this thread is open. Decide about it first.";
-                ("interrupt_open", locale.pick(ko, en))
+                let text = "An approval request of this thread is open. Decide about it first.";
+                ("interrupt_open", text)
             }
         };
         let mut out = Frames::default();

@@ -64,9 +64,10 @@ impl AgUiInput {
     /// A problem where it is too long, no such JSON, or says something that cannot be done.
     pub(crate) fn read(body: &[u8], limits: &ServerLimits) -> Result<Self, Problem> {
         let body = read(body, limits)?;
-        let messages = body.member("messages").and_then(Raw::elements).ok_or_else(|| {
-            wrong_at("/messages", "메시지의 목록이어야 합니다.", "This must be a list of messages.")
-        })?;
+        let messages = body
+            .member("messages")
+            .and_then(Raw::elements)
+            .ok_or_else(|| wrong_at("/messages", "This must be a list of messages."))?;
         let (mut len, mut last_of_user) = (0, None);
         for (at, message) in messages.enumerate() {
             match message.read_member::<String>("role").as_deref() {
@@ -109,9 +110,9 @@ fn intent(
     limits: &ServerLimits,
 ) -> Result<AgUiIntent, Problem> {
     let Some(resume) = resume else { return Ok(without_resume(said)) };
-    let entries = resume.elements().ok_or_else(|| {
-        wrong_at("/resume", "결정의 목록이어야 합니다.", "This must be a list of decisions.")
-    })?;
+    let entries = resume
+        .elements()
+        .ok_or_else(|| wrong_at("/resume", "This must be a list of decisions."))?;
     let (mut decisions, mut cancelled, mut unrecognised) = (Vec::new(), Vec::new(), 0);
     for (at, entry) in entries.enumerate() {
         if at >= limits.max_page {
@@ -127,9 +128,7 @@ fn intent(
             Some("cancelled") => cancelled.push(id),
             Some(_) | None => {
                 let pointer = format!("/resume/{at}/status");
-                let (ko, en) =
-                    ("resolved나 cancelled여야 합니다.", "This must be resolved or cancelled.");
-                return Err(wrong_at(pointer, ko, en));
+                return Err(wrong_at(pointer, "This must be resolved or cancelled."));
             }
         }
     }
@@ -148,11 +147,8 @@ fn decision(at: usize, entry: Raw<'_>) -> Result<Decision, Problem> {
     let payload = entry.member("payload");
     let approved = payload.and_then(|payload| payload.read_member::<bool>("approved"));
     let (Some(payload), Some(is_approved)) = (payload, approved) else {
-        let (ko, en) = (
-            "응답 스키마대로 approved가 true나 false여야 합니다.",
-            "This must be true or false, as the response schema says.",
-        );
-        return Err(wrong_at(format!("/resume/{at}/payload/approved"), ko, en));
+        let pointer = format!("/resume/{at}/payload/approved");
+        return Err(wrong_at(pointer, "This must be true or false, as the response schema says."));
     };
     let form = DecisionForm {
         is_approved,
@@ -168,7 +164,7 @@ fn edited(at: usize, payload: Raw<'_>) -> Result<Option<Value>, Problem> {
     let Some(edited) = payload.member("editedArgs") else { return Ok(None) };
     let edited = edited.read::<Map<String, Value>>().ok_or_else(|| {
         let pointer = format!("/resume/{at}/payload/editedArgs");
-        wrong_at(pointer, "객체여야 합니다.", "This must be an object.")
+        wrong_at(pointer, "This must be an object.")
     })?;
     Ok(Some(Value::Object(edited)))
 }
@@ -178,11 +174,7 @@ fn run_id(body: Raw<'_>) -> Result<Arc<str>, Problem> {
     if (1..=MAX_RUN_ID_BYTES).contains(&id.len()) && !id.chars().any(char::is_control) {
         return Ok(id.into());
     }
-    let (ko, en) = (
-        "runId는 제어 문자 없이 1~256바이트여야 합니다.",
-        "A run's id has 1 to 256 bytes and no control characters.",
-    );
-    Err(wrong_at("/runId", ko, en))
+    Err(wrong_at("/runId", "A run's id has 1 to 256 bytes and no control characters."))
 }
 
 /// As long as other ids may be: it comes back in each run.

@@ -260,8 +260,7 @@ impl AgUiMapper {
 
     /// Gives the end of a turn whose error was not told.
     fn failed(&self) -> RunEnd {
-        let text = self.run.locale.pick("턴이 실패했습니다.", "The turn failed.");
-        RunEnd::Failed { text: text.into(), code: "failed".into() }
+        RunEnd::Failed { text: "The turn failed.".into(), code: "failed".into() }
     }
 
     fn snapshot(&mut self, out: &mut Frames) {
@@ -374,7 +373,7 @@ impl Mapper for AgUiMapper {
     }
 
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
-        let end = match words(cut, self.run.locale) {
+        let end = match words(cut) {
             Some(text) => RunEnd::Failed { text: text.into(), code: cut.name().into() },
             None => RunEnd::Cancelled,
         };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use madang::{
     CallId, SessionId, TurnId, approval::ApprovalRequest, error::TurnError, event::EventCursor,
-    language::Locale, tool::ToolRegistry,
+    tool::ToolRegistry,
 };
 use serde_json::{Map, Value, json};
 
@@ -40,8 +40,6 @@ pub(crate) struct AgUiRun {
     pub(crate) ask: Ask,
     /// The tools that may be called.
     pub(crate) tools: Arc<ToolRegistry>,
-    /// The language of our own sentences.
-    pub(crate) locale: Locale,
     /// Bytes of a piece of text in one frame.
     pub(crate) max_text_frame_bytes: usize,
 }

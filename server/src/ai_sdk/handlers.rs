@@ -11,7 +11,6 @@ use madang::{
     Session, SessionId, TurnId,
     approval::{ApprovalRequest, Decision},
     event::{EventCursor, FeedCursor},
-    language::Locale,
     session::{SessionView, ViewPage},
 };
 use schemars::JsonSchema;
@@ -200,8 +199,6 @@ impl<'a> Asked<'a> {
     /// while a client shows it, it cannot be told that the chat is busy.
     async fn say(self, chat: &SessionId, said: Said, sent: Sent) -> Result<Response, Problem> {
         let options = self.caller.turn_options(self.ask);
-        let languages = self.shared.runtime.languages();
-        let locale = languages.choose(options.language, [said.text.as_str()]);
         let options = (options, Supersede::Waiting);
         let (session, begun) =
             forks::begin(self.shared, self.caller, chat, (said, sent), options).await?;
@@ -210,7 +207,7 @@ impl<'a> Asked<'a> {
             let view = session.view(ViewPage::NONE).await?;
             return self.replay(&session, turn, view, superseded).await;
         }
-        let message = AiMessage { superseded, ..self.message(turn, locale) };
+        let message = AiMessage { superseded, ..self.message(turn) };
         let items = Items::Turn(Box::new(begun.turn.events()));
         Ok(self.tell(&session, message, (EventCursor::START, items)))
     }
@@ -226,10 +223,9 @@ impl<'a> Asked<'a> {
         let status = session.turn_status(turn).await?.ok_or_else(Problem::not_found)?;
         let waits = open_in(&view, turn).map(|request| (view.cursor.stored, request));
         let before = status.first.before();
-        let locale = self.locale_of(&view);
         let items = Items::Session(Box::new(session.subscribe_after(before).await?));
         let asked_before = view.cursor.published;
-        let message = AiMessage { waits, asked_before, superseded, ..self.message(turn, locale) };
+        let message = AiMessage { waits, asked_before, superseded, ..self.message(turn) };
         Ok(self.tell(session, message, (before, items)))
     }
 
@@ -267,8 +263,7 @@ impl<'a> Asked<'a> {
         let items = Items::Session(Box::new(session.subscribe_after(behind).await?));
         let shown = of_turn().map(|decided| decided.call).collect();
         let asked_before = after.cursor.published;
-        let locale = self.locale_of(&after);
-        let message = AiMessage { shown, waits, asked_before, ..self.message(turn, locale) };
+        let message = AiMessage { shown, waits, asked_before, ..self.message(turn) };
         Ok(self.tell(session, message, (behind.stored, items)))
     }
 
@@ -279,7 +274,7 @@ impl<'a> Asked<'a> {
             let last = view.messages.last().map(|entry| entry.turn);
             return Ok(self.nothing(last.ok_or_else(Problem::not_found)?));
         };
-        let message = self.message(turn, self.locale_of(&view));
+        let message = self.message(turn);
         if let Some(request) = open_in(&view, turn).filter(|_| self.ask == Ask::Here) {
             return Ok(self.ask_again(message, request, view.cursor.stored));
         }
@@ -321,12 +316,8 @@ impl<'a> Asked<'a> {
         named(self.stream.whole(out), turn)
     }
 
-    fn locale_of(&self, view: &SessionView) -> Locale {
-        self.caller.locale_of(&self.shared.runtime, &view.messages)
-    }
-
     /// Gives a message of which the client shows nothing yet, and in whose turn nothing waits.
-    fn message(&self, turn: TurnId, locale: Locale) -> AiMessage {
+    fn message(&self, turn: TurnId) -> AiMessage {
         AiMessage {
             turn,
             shown: Vec::new(),
@@ -335,7 +326,6 @@ impl<'a> Asked<'a> {
             superseded: None,
             ask: self.ask,
             tools: self.shared.tools.clone(),
-            locale,
             max_text_frame_bytes: self.shared.limits.max_text_frame_bytes,
         }
     }

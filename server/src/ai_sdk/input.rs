@@ -53,20 +53,14 @@ impl AiInput {
     /// A problem where it is too long, no such JSON, or says something that cannot be done.
     pub(crate) fn read(body: &[u8], limits: &ServerLimits) -> Result<Self, Problem> {
         let body = read(body, limits)?;
-        let (message, pointer) = last_message(body).ok_or_else(|| {
-            let (ko, en) = (
-                "메시지의 목록이나 메시지 하나가 필요합니다.",
-                "A list of messages or one message is needed.",
-            );
-            wrong_at("/messages", ko, en)
-        })?;
+        let (message, pointer) = last_message(body)
+            .ok_or_else(|| wrong_at("/messages", "A list of messages or one message is needed."))?;
         let intent = match message.read_member::<String>("role").as_deref() {
             Some("user") => say(body, message, &pointer)?,
             Some("assistant") => decide(message, &pointer, limits)?,
             Some(_) | None => {
-                let (ko, en) =
-                    ("user나 assistant여야 합니다.", "The last message is user's or assistant's.");
-                return Err(wrong_at(format!("{pointer}/role"), ko, en));
+                let detail = "The last message is user's or assistant's.";
+                return Err(wrong_at(format!("{pointer}/role"), detail));
             }
         };
         Ok(Self {
@@ -102,9 +96,10 @@ fn say(body: Raw<'_>, message: Raw<'_>, pointer: &str) -> Result<AiIntent, Probl
 /// Reads the approvals to which the person has responded. Those of calls that have ended are in another state.
 fn decide(message: Raw<'_>, pointer: &str, limits: &ServerLimits) -> Result<AiIntent, Problem> {
     let pointer = format!("{pointer}/parts");
-    let parts = message.member("parts").and_then(Raw::elements).ok_or_else(|| {
-        wrong_at(pointer.as_str(), "목록이어야 합니다.", "This must be a list of parts.")
-    })?;
+    let parts = message
+        .member("parts")
+        .and_then(Raw::elements)
+        .ok_or_else(|| wrong_at(pointer.as_str(), "This must be a list of parts."))?;
     let (mut decisions, mut unrecognised) = (Vec::new(), 0);
     for (at, part) in parts.enumerate() {
         if part.read_member::<String>("state").as_deref() != Some("approval-responded") {
@@ -133,8 +128,7 @@ fn decide(message: Raw<'_>, pointer: &str, limits: &ServerLimits) -> Result<AiIn
 /// Reads a decision. Only `approved` with true is a yes, and an approval without it is no decision at all.
 fn decision(approval: Raw<'_>, pointer: &str) -> Result<Decision, Problem> {
     let Some(is_approved) = approval.read_member::<bool>("approved") else {
-        let (ko, en) = ("true나 false여야 합니다.", "This must be true or false.");
-        return Err(wrong_at(format!("{pointer}/approved"), ko, en));
+        return Err(wrong_at(format!("{pointer}/approved"), "This must be true or false."));
     };
     let message = approval.read_member("reason");
     Ok(DecisionForm { is_approved, message, ..DecisionForm::default() }.decision())

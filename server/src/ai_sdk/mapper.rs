@@ -239,10 +239,7 @@ impl AiMapper {
         match ending {
             TurnEnding::Answered | TurnEnding::Stopped => self.finish("stop", out),
             TurnEnding::Dismissed => self.abort(out),
-            TurnEnding::Failed => {
-                let text = self.message.locale.pick("턴이 실패했습니다.", "The turn failed.");
-                self.fail(text, out)
-            }
+            TurnEnding::Failed => self.fail("The turn failed.", out),
         }
     }
 
@@ -353,7 +350,7 @@ impl Mapper for AiMapper {
     }
 
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
-        let Some(text) = words(cut, self.message.locale) else { return self.abort(out) };
+        let Some(text) = words(cut) else { return self.abort(out) };
         self.close_speech(out);
         out.data(&json!({ "type": "error", "errorText": text }));
         // A client takes a stream that ends without an end for complete.

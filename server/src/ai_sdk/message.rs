@@ -6,7 +6,6 @@ use madang::{
     CallId, TurnId,
     approval::ApprovalRequest,
     event::{EventCursor, FeedEpoch},
-    language::Locale,
     tool::ToolRegistry,
 };
 
@@ -32,8 +31,6 @@ pub(crate) struct AiMessage {
     pub(crate) ask: Ask,
     /// The tools that may be called.
     pub(crate) tools: Arc<ToolRegistry>,
-    /// The language of our own sentences.
-    pub(crate) locale: Locale,
     /// Bytes of a piece of text in one frame.
     pub(crate) max_text_frame_bytes: usize,
 }

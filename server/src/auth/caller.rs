@@ -59,7 +59,6 @@ impl Caller {
         }
         let problem = Problem::new(
             ProblemName::Scope,
-            format!("이 토큰에는 {scope} 권한이 없습니다."),
             format!("This token does not have the scope {scope}."),
         );
         Err(problem.with("scope", scope))
@@ -114,7 +113,6 @@ pub(crate) fn session_id(id: &str) -> Result<SessionId, Problem> {
     match SessionId::new(id) {
         Ok(session) if !matches!(id, "." | "..") => Ok(session),
         Ok(_) | Err(_) => Err(Problem::malformed(
-            "대화의 이름으로 쓸 수 없습니다.",
             "A session's id has 1 to 256 bytes, no control characters, and is neither one dot nor two.",
         )),
     }

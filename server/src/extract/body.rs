@@ -22,7 +22,7 @@ use crate::{
     byte_budget::{ByteBudget, BytePermit},
     guard::csrf::is_json,
     heavy,
-    problem::{Problem, ProblemName, Words},
+    problem::{Problem, ProblemName},
     state::Shared,
 };
 
@@ -88,18 +88,12 @@ impl Bytes {
             room: Vec::new(),
         };
         let bytes = tokio::time::timeout(patience, read(body, &mut bound)).await;
-        let bytes = bytes.map_err(|_| {
-            Problem::new(
-                ProblemName::TooSlow,
-                "본문이 제때 오지 않았습니다.",
-                "The body did not come in time.",
-            )
-        })??;
+        let bytes = bytes
+            .map_err(|_| Problem::new(ProblemName::TooSlow, "The body did not come in time."))??;
         let has_type = head.headers.contains_key(axum::http::header::CONTENT_TYPE);
         if !is_json(&head.headers) && (has_type || !bytes.is_empty()) {
             return Err(Problem::new(
                 ProblemName::UnsupportedMediaType,
-                "본문은 UTF-8 application/json이어야 합니다.",
                 "The body must be application/json in UTF-8.",
             ));
         }
@@ -118,7 +112,7 @@ async fn read(body: Body, bound: &mut BodyBound) -> Result<bytes::Bytes, Problem
             if error.is::<LengthLimitError>() {
                 return Problem::too_long(None, max_bytes);
             }
-            Problem::malformed("본문이 도중에 끊겼습니다.", "The body broke off.")
+            Problem::malformed("The body broke off.")
         })?;
         if let Ok(data) = frame.into_data() {
             if values.read(&data) > bound.max_values {
@@ -151,11 +145,10 @@ impl BodyBound {
         while bytes > SHORT_BODY << self.room.len() {
             let step = SHORT_BODY << self.room.len();
             let room = self.budget.try_take(user, step.min(self.max_bytes)).map_err(|full| {
-                let words = (
-                    "한꺼번에 보내는 본문이 너무 큽니다. 잠시 뒤에 다시 보내세요.",
+                full.problem(
+                    "incoming_bytes",
                     "Too many bytes of bodies are on their way. Send it again in a moment.",
-                );
-                full.problem("incoming_bytes", words)
+                )
             })?;
             self.room.push(room);
         }
@@ -173,9 +166,8 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     });
     read.map_err(|(pointer, error)| {
         let misfit = misfit(&error);
-        let words =
-            Words::new(format!("맞지 않습니다: {misfit}"), format!("It does not fit: {misfit}."));
-        Problem::malformed("본문이 맞지 않습니다.", "The body does not fit.").at(pointer, words)
+        Problem::malformed("The body does not fit.")
+            .at(pointer, format!("It does not fit: {misfit}."))
     })
 }
 
@@ -206,7 +198,6 @@ fn pointer(path: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use madang::language::Locale;
     use std::{
         convert::Infallible,
         pin::Pin,
@@ -308,12 +299,12 @@ mod tests {
             ("\"\u{0}\"", ""),
         ] {
             let problem = parse::<Form>(body.as_bytes()).unwrap_err();
-            let body = problem.body(Locale::EN);
+            let body = problem.body();
             assert_eq!(body["problems"][0]["pointer"], expected, "{body}");
         }
         for secret in [r#"{"text":"a","list":"secret, expected x"}"#, r#"{"text":"a","secret":1}"#]
         {
-            let problem = parse::<Form>(secret.as_bytes()).unwrap_err().body(Locale::EN);
+            let problem = parse::<Form>(secret.as_bytes()).unwrap_err().body();
             let words = problem["problems"][0]["detail"].as_str().unwrap();
             assert!(words.contains("expected") && !words.contains("secret"), "{words}");
         }

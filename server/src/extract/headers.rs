@@ -8,11 +8,7 @@ use axum::{
 };
 use madang::IdempotencyKey;
 
-use crate::{
-    ask::Ask,
-    problem::{Problem, Words},
-    state::Shared,
-};
+use crate::{ask::Ask, problem::Problem, state::Shared};
 
 /// How a request is to be handled.
 #[derive(Debug, Clone, Default)]
@@ -39,18 +35,12 @@ impl Wishes {
     fn of(headers: &HeaderMap) -> Result<Self, Problem> {
         let key = one(headers, &IDEMPOTENCY_KEY)?.map(|text| {
             let key = unquoted(text).and_then(|key| IdempotencyKey::new(key).ok());
-            let words = Words::new(
-                "따옴표로 감싼 1~256바이트의 글이어야 합니다.",
-                "It is a quoted text of 1 to 256 bytes without control characters.",
-            );
-            key.ok_or_else(|| bad_header("Idempotency-Key", words))
+            let expected = "It is a quoted text of 1 to 256 bytes without control characters.";
+            key.ok_or_else(|| bad_header("Idempotency-Key", expected))
         });
         let ask = one(headers, &HeaderName::from_static(Ask::HEADER))?.map(|text| {
-            let words = Words::new(
-                "here, elsewhere, none 중 하나여야 합니다.",
-                "It is here, elsewhere or none.",
-            );
-            Ask::read(text).ok_or_else(|| bad_header("Madang-Ask", words))
+            let expected = "It is here, elsewhere or none.";
+            Ask::read(text).ok_or_else(|| bad_header("Madang-Ask", expected))
         });
         Ok(Self {
             key: key.transpose()?,
@@ -79,10 +69,7 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
     let Some(value) = value else { return Ok(None) };
     match (str::from_utf8(value.as_bytes()), second) {
         (Ok(text), None) => Ok(Some(text.trim())),
-        (Ok(_), Some(_)) | (Err(_), _) => {
-            let words = Words::new("한 번만, UTF-8로 보내야 합니다.", "Send it once, in UTF-8.");
-            Err(bad_header(name.as_str(), words))
-        }
+        (Ok(_), Some(_)) | (Err(_), _) => Err(bad_header(name.as_str(), "Send it once, in UTF-8.")),
     }
 }
 
@@ -113,8 +100,8 @@ fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     })
 }
 
-fn bad_header(name: &str, expected: Words) -> Problem {
-    Problem::malformed("헤더의 값이 맞지 않습니다.", "A header does not fit.").at(name, expected)
+fn bad_header(name: &str, expected: &'static str) -> Problem {
+    Problem::malformed("A header does not fit.").at(name, expected)
 }
 
 #[cfg(test)]

@@ -21,12 +21,8 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<Shared>> for Ids<T> {
 
     async fn from_request_parts(head: &mut Head, state: &Arc<Shared>) -> Result<Self, Problem> {
         let read = Path::from_request_parts(head, state).await;
-        let Path(ids) = read.map_err(|_| {
-            Problem::malformed(
-                "주소를 읽을 수 없습니다.",
-                "The path is not UTF-8 once it is decoded.",
-            )
-        })?;
+        let Path(ids) =
+            read.map_err(|_| Problem::malformed("The path is not UTF-8 once it is decoded."))?;
         Ok(Self(ids))
     }
 }

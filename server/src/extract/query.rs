@@ -4,10 +4,7 @@ use std::{borrow::Cow, convert::Infallible, str::FromStr, sync::Arc};
 
 use axum::{extract::FromRequestParts, http::request::Parts as Head};
 
-use crate::{
-    problem::{Problem, Words},
-    state::Shared,
-};
+use crate::{problem::Problem, state::Shared};
 
 /// The names and values of a query. Names that a route does not know are ignored.
 #[derive(Debug, Default)]
@@ -29,29 +26,27 @@ impl Query {
     pub(crate) fn parse<T: FromStr>(
         &self,
         name: &'static str,
-        expected: impl Fn() -> Words,
+        expected: impl Into<Cow<'static, str>>,
     ) -> Result<Option<T>, Problem> {
         let Some(value) = self.get(name) else { return Ok(None) };
-        let wrong = |_| bad_value(name, expected());
+        let wrong = |_| bad_value(name, expected);
         value.parse().map(Some).map_err(wrong)
     }
 
     /// Reads how many items are asked for: from 1 to `max`, which is also the default.
     pub(crate) fn limit(&self, max: usize) -> Result<usize, Problem> {
-        let expected = || {
-            Words::new(
-                format!("1부터 {max}까지의 수여야 합니다."),
-                format!("It is a number from 1 to {max}."),
-            )
-        };
-        let limit = self.parse("limit", expected)?.unwrap_or(max);
-        if (1..=max).contains(&limit) { Ok(limit) } else { Err(bad_value("limit", expected())) }
+        let expected = format!("It is a number from 1 to {max}.");
+        let limit = self.parse("limit", expected.clone())?.unwrap_or(max);
+        if (1..=max).contains(&limit) { Ok(limit) } else { Err(bad_value("limit", expected)) }
     }
 }
 
 /// Makes the problem of a value in the query.
-pub(crate) fn bad_value(name: impl Into<Cow<'static, str>>, expected: Words) -> Problem {
-    Problem::malformed("주소의 값이 맞지 않습니다.", "A value of the query does not fit.")
+pub(crate) fn bad_value(
+    name: impl Into<Cow<'static, str>>,
+    expected: impl Into<Cow<'static, str>>,
+) -> Problem {
+    Problem::malformed("A value of the query does not fit.")
         .at(format!("?{}", name.into()), expected)
 }
 

@@ -19,14 +19,12 @@ pub(crate) fn check(method: &Method, from: ComesFrom, headers: &HeaderMap) -> Re
     if !has_proof {
         return Err(Problem::new(
             ProblemName::Origin,
-            "쿠키는 이 서버의 페이지에서 온 요청에만 쓸 수 있습니다.",
             "A cookie counts only with proof that a page of this server sent the request. Programs use a token.",
         ));
     }
     if !method.is_safe() && has_body(headers) && !is_json(headers) {
         return Err(Problem::new(
             ProblemName::UnsupportedMediaType,
-            "본문은 application/json이어야 합니다.",
             "The body must be application/json.",
         ));
     }

@@ -1,4 +1,4 @@
-//! The shell of the guard: it carries the decisions out, and writes problems in the language and form of their reader.
+//! The shell of the guard: it carries the decisions out, and writes problems in the form of their reader.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use axum::{
     extract::{MatchedPath, Request, State},
     http::{HeaderMap, HeaderValue, Method, StatusCode, header},
     middleware::Next,
-    response::{AppendHeaders, IntoResponse as _, Response},
+    response::{IntoResponse as _, Response},
 };
 use tokio::time::{Instant, timeout};
 use tracing::{Instrument as _, debug, field, info_span};
@@ -37,7 +37,6 @@ pub(crate) async fn outermost(
 ) -> Response {
     let (begun, counted) = (Instant::now(), metrics::Counted::request());
     let trace = trace_of(request.headers());
-    let locale = language::of(request.headers());
     let form = Form::of(request.uri().path());
     let method = method_of(&request);
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
@@ -66,7 +65,7 @@ pub(crate) async fn outermost(
         }
     };
     drop(counted);
-    let mut answer = finish(answer, locale, form, &trace, shared.drain.is_draining());
+    let mut answer = finish(answer, form, &trace, shared.drain.is_draining());
     let headers = answer.headers_mut();
     headers.append(header::VARY, HeaderValue::from_static("origin"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
@@ -151,13 +150,10 @@ fn not_identified(shared: &Shared, request: &Request, why: NotIdentified) -> Pro
     metrics::auth_failed(why.name());
     match why {
         NotIdentified::Missing | NotIdentified::NoLogin => Problem::unauthorized(),
-        NotIdentified::NoUser(header) => Problem::malformed(
-            format!("서비스 토큰은 {} 헤더 하나로만 사용자를 밝혀야 합니다.", header.name()),
-            format!(
-                "This service's token needs the user that it speaks for, once, in the header {} and no other.",
-                header.name()
-            ),
-        ),
+        NotIdentified::NoUser(header) => Problem::malformed(format!(
+            "This service's token needs the user that it speaks for, once, in the header {} and no other.",
+            header.name()
+        )),
         NotIdentified::Wrong => wrong_credential(shared, request.extensions().get().copied()),
     }
 }
@@ -174,26 +170,18 @@ pub(crate) fn wrong_credential(shared: &Shared, peer: Option<Peer>) -> Problem {
 }
 
 fn too_often(wait: std::time::Duration) -> Problem {
-    Problem::new(ProblemName::TooMany, "요청이 너무 잦습니다.", "Requests come too often.")
-        .retry_after(wait)
+    Problem::new(ProblemName::TooMany, "Requests come too often.").retry_after(wait)
 }
 
-/// Writes a problem anew, in the language and form of its reader.
-fn finish(
-    mut answer: Response,
-    locale: madang::language::Locale,
-    form: Form,
-    trace: &str,
-    is_draining: bool,
-) -> Response {
+/// Writes a problem anew, in the form of its reader and with the trace.
+fn finish(mut answer: Response, form: Form, trace: &str, is_draining: bool) -> Response {
     let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
     let problem = problem.of_server(is_draining);
     let name = problem.name().name();
     debug!(name, status = problem.status().as_u16(), "refused");
     metrics::refused(name);
     let allow = answer.headers().get(header::ALLOW).map(|allow| [(header::ALLOW, allow)]);
-    let vary = AppendHeaders([(header::VARY, "accept-language")]);
-    (allow, vary, problem.with("trace", trace).answer(locale, form)).into_response()
+    (allow, problem.with("trace", trace).answer(form)).into_response()
 }
 
 /// Gives the trace that the client has begun, or a new one.

@@ -42,7 +42,6 @@ pub(crate) fn admit(
     let Some(own) = host::named(site, uri, headers) else {
         return Err(Problem::new(
             ProblemName::Host,
-            "이 서버의 이름이 아닌 호스트로 온 요청입니다.",
             "The request names a host that this server is not. Behind a proxy, name its address by the public URL.",
         ));
     };
@@ -61,7 +60,6 @@ pub(crate) fn admit(
     if is_foreign {
         return Err(Problem::new(
             ProblemName::Origin,
-            "다른 사이트의 페이지에서 온 요청입니다.",
             "The request comes from a page of a site that is not allowed here.",
         ));
     }

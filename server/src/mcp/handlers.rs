@@ -122,23 +122,19 @@ fn in_our_words(status: StatusCode) -> Option<Problem> {
         StatusCode::NOT_FOUND => Some(Problem::not_found()),
         StatusCode::METHOD_NOT_ALLOWED => Some(Problem::new(
             ProblemName::MethodNotAllowed,
-            "이 프로토콜 버전에서 지원하지 않는 메서드입니다.",
             "This revision of the protocol has other methods.",
         )),
         StatusCode::NOT_ACCEPTABLE => Some(Problem::new(
             ProblemName::NotAcceptable,
-            "application/json과 text/event-stream을 모두 받아야 합니다.",
             "The client must accept application/json and text/event-stream.",
         )),
         StatusCode::FORBIDDEN => Some(Problem::new(
             ProblemName::Origin,
-            "다른 사이트에서 온 요청입니다.",
             "The request comes from a site that is not allowed here.",
         )),
         StatusCode::BAD_REQUEST
         | StatusCode::UNSUPPORTED_MEDIA_TYPE
         | StatusCode::UNPROCESSABLE_ENTITY => Some(Problem::malformed(
-            "MCP 메시지로 읽을 수 없습니다.",
             "The request is none of the protocol: its message, its revision or its session does not fit.",
         )),
         _ => None,
@@ -172,18 +168,13 @@ fn refused(refusal: EndpointRefusal) -> Problem {
         EndpointRefusal::TooMany { max } => (ProblemName::Overloaded, "all", max),
         EndpointRefusal::LongHandshake { max } => return Problem::too_long(None, max),
         EndpointRefusal::ManyValues { max } => {
-            return Problem::malformed(
-                format!("메시지에 값이 너무 많습니다. {max}개까지 담을 수 있습니다."),
-                format!("The message has too many values. At most {max} are allowed."),
-            );
+            return Problem::malformed(format!(
+                "The message has too many values. At most {max} are allowed."
+            ));
         }
         EndpointRefusal::NoSession | _ => return Problem::not_found(),
     };
-    Problem::new(
-        name,
-        format!("MCP 세션이 너무 많습니다. {max}개까지 열 수 있습니다."),
-        format!("Too many MCP sessions are open. At most {max} are allowed."),
-    )
-    .reached("mcp_sessions", scope, max)
-    .retry_after(RETRY)
+    Problem::new(name, format!("Too many MCP sessions are open. At most {max} are allowed."))
+        .reached("mcp_sessions", scope, max)
+        .retry_after(RETRY)
 }

@@ -16,7 +16,7 @@ use crate::{
     auth::{caller::Caller, scope::TokenScope},
     decisions::{self, Counts},
     extract::{Ids, Json, call_id},
-    problem::{Problem, ProblemName, Words},
+    problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
 };
@@ -87,9 +87,8 @@ async fn decide(
 impl DecisionBody {
     /// Reads the decision. What belongs to another one is refused: it would be lost without a word.
     fn decision(self) -> Result<Decision, Problem> {
-        let wrong = |pointer: &str, ko: &'static str, en: &'static str| {
-            Problem::malformed("결정이 맞지 않습니다.", "The decision does not fit.")
-                .at(pointer, Words::new(ko, en))
+        let wrong = |pointer: &str, detail: &'static str| {
+            Problem::malformed("The decision does not fit.").at(pointer, detail)
         };
         match (self.decision, self.message, self.arguments) {
             (DecisionName::Approve, None, None) => Ok(Decision::Approve),
@@ -97,24 +96,12 @@ impl DecisionBody {
             (DecisionName::Deny, None, None) => Ok(Decision::Deny),
             (DecisionName::DenyWith, Some(message), None) => Ok(Decision::DenyWith { message }),
             (DecisionName::Edit, None, Some(arguments)) => Ok(Decision::Edit { arguments }),
-            (DecisionName::DenyWith, None, _) => Err(wrong(
-                "/message",
-                "deny_with에는 메시지가 필요합니다.",
-                "A message belongs to deny_with.",
-            )),
-            (DecisionName::Edit, _, None) => {
-                Err(wrong("/arguments", "edit에는 인자가 필요합니다.", "Arguments belong to edit."))
+            (DecisionName::DenyWith, None, _) => {
+                Err(wrong("/message", "A message belongs to deny_with."))
             }
-            (_, Some(_), _) => Err(wrong(
-                "/message",
-                "메시지는 deny_with에만 쓸 수 있습니다.",
-                "Only deny_with has a message.",
-            )),
-            (_, None, Some(_)) => Err(wrong(
-                "/arguments",
-                "인자는 edit에만 쓸 수 있습니다.",
-                "Only edit has arguments.",
-            )),
+            (DecisionName::Edit, _, None) => Err(wrong("/arguments", "Arguments belong to edit.")),
+            (_, Some(_), _) => Err(wrong("/message", "Only deny_with has a message.")),
+            (_, None, Some(_)) => Err(wrong("/arguments", "Only edit has arguments.")),
         }
     }
 }

@@ -175,7 +175,6 @@ async fn call(
     let CallReport { session, record, envelope, is_recorded } = ended.map_err(|_| {
         Problem::new(
             ProblemName::StillWaiting,
-            "호출이 아직 끝나지 않았습니다. 같은 키로 다시 보내면 이어서 기다립니다.",
             "The call has not ended yet. Sent again with the same key, the request waits on.",
         )
         .with("call", id)

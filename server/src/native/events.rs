@@ -14,7 +14,7 @@ use crate::{
     auth::{caller::Caller, scope::TokenScope},
     extract::{Ids, Query},
     metrics,
-    problem::{Problem, ProblemName, Words},
+    problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
     stream::body::{Items, OpenStream},
@@ -64,7 +64,6 @@ async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> 
             metrics::resumed("store", "cursor_ahead");
             let problem = Problem::new(
                 ProblemName::CursorAhead,
-                "이 대화에는 그 커서까지의 내용이 없습니다. 처음부터 다시 읽으세요.",
                 "The chat does not reach to this cursor: it is of another database. Read it from the beginning.",
             );
             return Err(problem.with("cursor", end));
@@ -77,9 +76,8 @@ async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> 
 /// Reads the cursor of a reader that comes back; the beginning where it has none.
 fn cursor(headers: &HeaderMap, query: &Query) -> Result<FeedCursor, Problem> {
     let wrong = |pointer: &str| {
-        let words = Words::new("커서가 아닙니다.", "This is no cursor: give one as it was given.");
-        Problem::malformed("커서를 읽을 수 없습니다.", "The cursor cannot be read.")
-            .at(pointer, words)
+        let detail = "This is no cursor: give one as it was given.";
+        Problem::malformed("The cursor cannot be read.").at(pointer, detail)
     };
     if let Some(id) = headers.get("last-event-id").filter(|id| !id.is_empty()) {
         let cursor = id.to_str().ok().and_then(|text| text.parse().ok());

@@ -16,7 +16,7 @@ use crate::{
     answer::json,
     auth::{caller::Caller, scope::TokenScope},
     extract::Query,
-    problem::{Problem, Words},
+    problem::Problem,
     route::{Access, Route},
     state::Shared,
     stream::{
@@ -77,8 +77,8 @@ async fn inbox(
     caller: Caller,
     query: Query,
 ) -> Result<Response, Problem> {
-    let words = || Words::new("앞 쪽의 next여야 합니다.", "It is the `next` of the page before.");
-    let after: Option<InboxPlace> = query.parse("after", words)?;
+    let expected = "It is the `next` of the page before.";
+    let after: Option<InboxPlace> = query.parse("after", expected)?;
     let mut inbox = shared.runtime.inbox(&caller.user).await?;
     match inbox.next().await {
         Some(InboxItem::Snapshot { requests }) => Ok(json(&page(&shared, requests, after))),

@@ -25,7 +25,7 @@ use crate::{
         scope::TokenScope,
     },
     extract::{Query, accepts, bad_value},
-    problem::{Problem, Words},
+    problem::Problem,
     route::{Access, Route},
     state::Shared,
     stream::outlet::{BrokenOff, WrittenBody},
@@ -106,12 +106,11 @@ pub(super) async fn page(
     filter: LedgerFilter,
     query: &Query,
 ) -> Result<LedgerPage, Problem> {
-    let not_a_call =
-        || Words::new("이 목록에 있는 호출이어야 합니다.", "It is a call of this list.");
+    let not_a_call = "It is a call of this list.";
     let after = query.parse::<Uuid>("after", not_a_call)?.map(CallId::new);
     let filter = after.into_iter().fold(filter, LedgerFilter::behind);
     match read(shared, &filter, query.limit(shared.limits.max_page)?).await {
-        Err(StoreError::Refused { .. }) => Err(bad_value("after", not_a_call())),
+        Err(StoreError::Refused { .. }) => Err(bad_value("after", not_a_call)),
         page => Ok(page?),
     }
 }

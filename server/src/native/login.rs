@@ -74,7 +74,7 @@ struct Me {
     token: Arc<str>,
     /// What it may do.
     scopes: TokenScopes,
-    /// The language in which the request is answered.
+    /// The language that the request names for questions and reasons, else English.
     language: &'static str,
 }
 
@@ -92,7 +92,6 @@ async fn login(
     if let TokenHolder::Service { .. } = &entry.holder {
         return Err(Problem::new(
             ProblemName::Scope,
-            "서비스 토큰으로는 로그인할 수 없습니다.",
             "A service's token speaks for many users, and none of them can log in with it.",
         ));
     }
@@ -104,11 +103,7 @@ async fn login(
 
 async fn logout(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Response, Problem> {
     end(&shared, caller.credential).await.map_err(|_| {
-        Problem::new(
-            ProblemName::Store,
-            "로그인이 끝난 것을 기록하지 못했습니다.",
-            "The login has ended, but this could not be recorded: after a restart it would count again.",
-        )
+        Problem::new(ProblemName::Store, "The login has ended, but this could not be recorded: after a restart it would count again.")
     })?;
     Ok((StatusCode::NO_CONTENT, set_cookie(&shared, "", Duration::ZERO)).into_response())
 }

@@ -1,16 +1,12 @@
 //! What the types of problems mean, each at the address that its problems have as their type.
 
-use axum::{
-    http::{HeaderMap, StatusCode},
-    response::Response,
-};
+use axum::{http::StatusCode, response::Response};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::{
     answer,
     extract::Ids,
-    language,
     problem::{Problem, ProblemName},
     route::{Access, Route},
 };
@@ -19,7 +15,6 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/problems/{name}", Access::Public, problem)
             .says("Tells what a type of problem means.")
-            .header("Accept-Language", "The language of the title: Korean or English.")
             .gives::<ProblemType>(StatusCode::OK, "The type.")
             .refuses(&[ProblemName::NotFound]),
     ]
@@ -36,12 +31,12 @@ struct ProblemType {
     may_be_repeated: bool,
 }
 
-async fn problem(Ids(name): Ids<String>, headers: HeaderMap) -> Result<Response, Problem> {
+async fn problem(Ids(name): Ids<String>) -> Result<Response, Problem> {
     let found = ProblemName::ALL.iter().find(|known| known.name() == name);
     let found = found.ok_or_else(Problem::not_found)?;
     Ok(answer::json(&ProblemType {
         name: found.name(),
-        title: found.title(language::of(&headers)),
+        title: found.title(),
         status: found.status().as_u16(),
         may_be_repeated: found.may_be_repeated(),
     }))

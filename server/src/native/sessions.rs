@@ -27,7 +27,7 @@ use crate::{
     answer::json,
     auth::{caller::Caller, caller::session_id, scope::TokenScope},
     extract::{Ids, Json, OwnSession, Query, bad_value},
-    problem::{Problem, ProblemName, Words},
+    problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
 };
@@ -124,10 +124,9 @@ async fn list(
     query: Query,
 ) -> Result<Response, Problem> {
     let limit = query.limit(shared.limits.max_page.min(SessionPage::MAX_SESSIONS))?;
-    let expected =
-        || Words::new("앞 쪽의 next여야 합니다.", "It is the `next` of the page before.");
+    let expected = "It is the `next` of the page before.";
     let before: Option<SessionCursor> = query.parse("before", expected)?;
-    let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected()))?;
+    let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected))?;
     let page = before.into_iter().fold(page, SessionPage::before);
     let sessions = shared.runtime.sessions(&caller.user, page).await?;
     let last = sessions.last().filter(|_| sessions.len() == limit);
@@ -178,9 +177,7 @@ async fn view(
 /// # Errors
 /// A problem where `before` is no number.
 pub(crate) fn page(shared: &Shared, query: &Query) -> Result<ViewPage, Problem> {
-    let words =
-        || Words::new("앞서 받은 earlier여야 합니다.", "It is the `earlier` of another page.");
-    let before = query.parse("before", words)?;
+    let before = query.parse("before", "It is the `earlier` of another page.")?;
     Ok(before.into_iter().fold(ViewPage::of(shared.limits.max_page_bytes), ViewPage::before))
 }
 
@@ -242,17 +239,11 @@ async fn verify(
     query: Query,
 ) -> Result<Response, Problem> {
     let head = query.get("head").map(|text| Digest::try_from(text.to_owned())).transpose();
-    let head = head.map_err(|_| {
-        bad_value("head", Words::new("16진수 64자여야 합니다.", "It has 64 hexadecimal digits."))
-    })?;
+    let head = head.map_err(|_| bad_value("head", "It has 64 hexadecimal digits."))?;
     let audit = shared.extras.audit.as_ref().ok_or_else(Problem::not_found)?;
     let found = audit(session.id().clone(), head).await?.ok_or_else(Problem::not_found)?;
     let Audited { end, calls, vouched_for } = found.map_err(|error| {
-        Problem::new(
-            ProblemName::LedgerBroken,
-            format!("원장이 기록된 그대로가 아닙니다: {error}"),
-            format!("The ledger does not hold: {error}."),
-        )
+        Problem::new(ProblemName::LedgerBroken, format!("The ledger does not hold: {error}."))
     })?;
     Ok(json(&Verified { calls, transitions: end.length, vouched_for, head: end.head }))
 }

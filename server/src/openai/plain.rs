@@ -1,6 +1,6 @@
 //! A completion without a stream: it waits for the end of the turn.
 
-use std::time::Duration;
+use std::{borrow::Cow, time::Duration};
 
 use axum::response::Response;
 use madang::{Turn, error::TurnError, event::TurnEnding, model::ModelError};
@@ -29,24 +29,24 @@ async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, P
     match ended.ending {
         TurnEnding::Answered | TurnEnding::Stopped => {}
         TurnEnding::Dismissed => {
-            let problem = failure("턴이 취소되었습니다.".into(), "The turn was dismissed.".into());
+            let problem = failure("The turn was dismissed.");
             return Err(problem.with("kind", "dismissed"));
         }
         TurnEnding::Failed => {
             let Some(FailedTurn { error, text }) = ended.error else {
-                return Err(failure("턴이 실패했습니다.".into(), "The turn failed.".into()));
+                return Err(failure("The turn failed."));
             };
             return Err(match error {
                 TurnError::Model { kind, retry_after_ms, .. } if kind == ModelError::OVERLOADED => {
-                    let problem = Problem::new(ProblemName::TooMany, text.clone(), text);
+                    let problem = Problem::new(ProblemName::TooMany, text);
                     problem.retry_after(Duration::from_millis(retry_after_ms.unwrap_or(1_000)))
                 }
                 TurnError::Model { kind, .. } if kind == ModelError::PROMPT_TOO_LONG => {
-                    let problem = Problem::new(ProblemName::PromptTooLong, text.clone(), text);
+                    let problem = Problem::new(ProblemName::PromptTooLong, text);
                     problem.with("kind", CONTEXT_LENGTH_EXCEEDED)
                 }
-                TurnError::Model { kind, .. } => failure(text.clone(), text).with("kind", kind),
-                TurnError::TooManyRounds | TurnError::CutOff | _ => failure(text.clone(), text),
+                TurnError::Model { kind, .. } => failure(text).with("kind", kind),
+                TurnError::TooManyRounds | TurnError::CutOff | _ => failure(text),
             });
         }
     }
@@ -62,6 +62,6 @@ async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, P
 }
 
 /// Makes the problem of a turn that has ended so: the same request finds the same end.
-fn failure(ko: String, en: String) -> Problem {
-    Problem::new(ProblemName::Model, ko, en).not_again()
+fn failure(detail: impl Into<Cow<'static, str>>) -> Problem {
+    Problem::new(ProblemName::Model, detail).not_again()
 }

@@ -42,10 +42,11 @@ impl ChatRequest {
         let mut reader = serde_json::Deserializer::from_slice(body);
         let body: Body = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
             let param = error.path().to_string();
-            let (ko, en) =
-                ("요청의 본문을 읽을 수 없습니다.", "The body of the request cannot be read.");
-            Problem::malformed(ko, format!("{en} At {param}: {}.", misfit(error.inner())))
-                .with("param", param)
+            Problem::malformed(format!(
+                "The body of the request cannot be read. At {param}: {}.",
+                misfit(error.inner())
+            ))
+            .with("param", param)
         })?;
         for name in REFUSED {
             if body.weighed.get(name).is_some_and(|value| asks_for_more(name, value, &body.weighed))
@@ -62,8 +63,7 @@ impl ChatRequest {
                 "assistant" => Some(ImportedRole::Model),
                 "tool" | "function" => return Err(unsupported(&param)),
                 _ => {
-                    let en = "A message has a role that is not known.";
-                    let problem = Problem::malformed("모르는 역할의 메시지입니다.", en);
+                    let problem = Problem::malformed("A message has a role that is not known.");
                     return Err(problem.with("param", format!("{param}.role")));
                 }
             };
@@ -84,8 +84,7 @@ impl ChatRequest {
         }
         let mut said = said.done();
         let Some(Imported { role: ImportedRole::User, text }) = said.pop() else {
-            let en = "The last message must be the user's.";
-            let problem = Problem::malformed("마지막 메시지는 사용자의 것이어야 합니다.", en);
+            let problem = Problem::malformed("The last message must be the user's.");
             return Err(problem.with("param", "messages"));
         };
         let session =
@@ -132,10 +131,7 @@ fn text_of(content: Option<Value>, param: &str) -> Result<String, Problem> {
             Ok(text)
         }
         Some(_) => {
-            let problem = Problem::malformed(
-                "메시지의 내용은 글이어야 합니다.",
-                "The content of a message is a text.",
-            );
+            let problem = Problem::malformed("The content of a message is a text.");
             Err(problem.with("param", format!("{param}.content")))
         }
     }
@@ -143,40 +139,24 @@ fn text_of(content: Option<Value>, param: &str) -> Result<String, Problem> {
 
 /// Makes the problem of a parameter that this server does not offer, and says what to do without it.
 fn unsupported(param: &str) -> Problem {
-    let (ko, en) = match param {
-        "tools" | "functions" => (
-            "요청이 가져온 도구는 쓸 수 없습니다. 서버의 도구는 모델이 스스로 부르니, 요청에서 빼고 보내 주세요.",
-            "Tools of the client's own cannot be used. The model calls the tools of this server by itself. Leave it out.",
-        ),
-        "response_format" => (
-            "답은 글로만 옵니다. response_format을 빼고, 원하는 형식을 메시지에 적어 주세요.",
-            "Answers are text. Leave response_format out, and ask for the form in the message.",
-        ),
-        "n" => (
-            "답은 하나씩 옵니다. n을 빼거나 1로 보내 주세요.",
-            "There is one answer for each request. Leave n out, or send 1.",
-        ),
-        "audio" | "modalities" => {
-            ("답은 글로만 옵니다. 이 값을 빼고 보내 주세요.", "Answers are text. Leave it out.")
+    let advice = match param {
+        "tools" | "functions" => {
+            "Tools of the client's own cannot be used. The model calls the tools of this server by itself. Leave it out."
         }
-        "logprobs" | "top_logprobs" => (
-            "확률은 알려 드리지 않습니다. 이 값을 빼고 보내 주세요.",
-            "Probabilities are not given. Leave it out.",
-        ),
-        part if part.contains(".content.") => (
-            "메시지에는 글만 담을 수 있습니다. 그림, 소리, 파일은 빼고 보내 주세요.",
-            "A message can have text alone. Leave images, sound and files out.",
-        ),
-        _ => (
-            "도구 호출과 그 결과는 서버가 간직합니다. 사용자와 모델의 글만 보내 주세요.",
-            "Tool calls and their results are kept by this server. Send the texts of user and model alone.",
-        ),
+        "response_format" => {
+            "Answers are text. Leave response_format out, and ask for the form in the message."
+        }
+        "n" => "There is one answer for each request. Leave n out, or send 1.",
+        "audio" | "modalities" => "Answers are text. Leave it out.",
+        "logprobs" | "top_logprobs" => "Probabilities are not given. Leave it out.",
+        part if part.contains(".content.") => {
+            "A message can have text alone. Leave images, sound and files out."
+        }
+        _ => {
+            "Tool calls and their results are kept by this server. Send the texts of user and model alone."
+        }
     };
-    let problem = Problem::new(
-        ProblemName::UnsupportedParameter,
-        format!("{param}: {ko}"),
-        format!("{param}: {en}"),
-    );
+    let problem = Problem::new(ProblemName::UnsupportedParameter, format!("{param}: {advice}"));
     problem.with("param", param)
 }
 
@@ -277,7 +257,7 @@ mod tests {
             body.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
             let problem = read(&body).unwrap_err();
             assert_eq!(problem.name(), ProblemName::UnsupportedParameter, "{extra}");
-            assert_eq!(problem.openai(madang::language::Locale::EN)["error"]["param"], param);
+            assert_eq!(problem.openai()["error"]["param"], param);
         }
     }
 
@@ -303,11 +283,7 @@ mod tests {
         ] {
             let problem = read(&body).unwrap_err();
             assert_eq!(problem.name(), ProblemName::Malformed, "{body}");
-            assert_eq!(
-                problem.openai(madang::language::Locale::EN)["error"]["param"],
-                param,
-                "{body}"
-            );
+            assert_eq!(problem.openai()["error"]["param"], param, "{body}");
         }
         assert_eq!(ChatRequest::read(b"{").unwrap_err().name(), ProblemName::Malformed);
     }

@@ -1,20 +1,22 @@
 //! Says what went wrong with a request, as RFC 9457 does it, and as OpenAI's clients read it.
 //!
-//! A handler gives a [`Problem`] as its error. It answers in English; the outermost layer writes it anew in the
-//! request's language and in the form that clients of the path read ([`Form::of`]). `name` has the names of problems
-//! with status and title, and `from` turns errors of the library into problems.
+//! A handler gives a [`Problem`] as its error. The outermost layer writes it anew in the form that clients of the path
+//! read ([`Form::of`]). `name` has the names of problems with status and title, `rule` those of the rules that an
+//! argument can break, and `from` turns errors of the library into problems.
+//!
+//! Problems are in English. A page or program that speaks to a person makes a sentence of its own from `type` and `rule`.
 //!
 //! ```text
-//! Problem::malformed(ko, en).at("/text", words)  ->  400 {"type":"/problems/malformed","detail":..}
+//! Problem::malformed(detail).at("/text", detail)  ->  400 {"type":"/problems/malformed","detail":..}
 //! ```
 //!
 //! **Invariants.**
 //! - The causes of errors go into the log and into no answer.
-//! - Each problem has its sentence in both languages.
 //! - An answer never says a longer wait than `MAX_RETRY_AFTER`.
 
 mod from;
 mod name;
+mod rule;
 
 use std::{borrow::Cow, time::Duration};
 
@@ -23,11 +25,11 @@ use axum::{
     http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use madang::language::Locale;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 pub(crate) use name::ProblemName;
+use rule::BrokenRule;
 
 /// The longest time after which a client is told to try again: some clients ignore a longer one.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
@@ -39,35 +41,21 @@ pub(crate) struct Problem(Box<Inner>);
 #[derive(Debug, Clone, PartialEq)]
 struct Inner {
     name: ProblemName,
-    detail: Words,
+    detail: Cow<'static, str>,
     members: Map<String, Value>,
-    problems: Vec<(String, Words)>,
+    problems: Vec<Place>,
     retry_after: Option<Duration>,
     may_be_repeated: bool,
 }
 
-/// A sentence in both languages.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Words {
-    ko: Cow<'static, str>,
-    en: Cow<'static, str>,
-}
-
-impl Words {
-    /// Takes the Korean and the English sentence.
-    pub(crate) fn new(ko: impl Into<Cow<'static, str>>, en: impl Into<Cow<'static, str>>) -> Self {
-        Self { ko: ko.into(), en: en.into() }
-    }
-
-    /// Takes what a function says in each language.
-    pub(crate) fn of(say: impl Fn(Locale) -> String) -> Self {
-        Self::new(say(Locale::KO), say(Locale::EN))
-    }
-
-    /// Gives the sentence in a language.
-    pub(crate) fn in_locale(&self, locale: Locale) -> &str {
-        locale.pick(&self.ko, &self.en)
-    }
+/// A place of the request where something is wrong.
+#[derive(Debug, Clone, PartialEq)]
+struct Place {
+    /// A JSON Pointer into the body, or the name of a header or a value of the query.
+    pointer: String,
+    detail: Cow<'static, str>,
+    /// The rule of the tool's schema that is broken there.
+    rule: Option<BrokenRule>,
 }
 
 /// The form of a problem's body.
@@ -99,19 +87,10 @@ impl Form {
 
 impl Problem {
     /// Makes a problem of this kind with a sentence about this request.
-    pub(crate) fn new(
-        name: ProblemName,
-        ko: impl Into<Cow<'static, str>>,
-        en: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self::with_words(name, Words::new(ko, en))
-    }
-
-    /// Makes a problem of this kind with a sentence about this request.
-    pub(crate) fn with_words(name: ProblemName, detail: Words) -> Self {
+    pub(crate) fn new(name: ProblemName, detail: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Inner {
             name,
-            detail,
+            detail: detail.into(),
             members: Map::new(),
             problems: Vec::new(),
             retry_after: None,
@@ -120,44 +99,31 @@ impl Problem {
     }
 
     /// Makes the problem of a request that cannot be read.
-    pub(crate) fn malformed(
-        ko: impl Into<Cow<'static, str>>,
-        en: impl Into<Cow<'static, str>>,
-    ) -> Self {
-        Self::new(ProblemName::Malformed, ko, en)
+    pub(crate) fn malformed(detail: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(ProblemName::Malformed, detail)
     }
 
     /// Makes the problem of a number that would be rounded: a call would run with another one.
     pub(crate) fn many_digits() -> Self {
         Self::malformed(
-            "본문에 64비트를 넘는 정수가 있습니다. 문자열로 보내세요.",
             "The body has a whole number with more digits than 64 bits hold. Send it as a text.",
         )
     }
 
     /// Makes the problem of a thing that is missing or another user's: one text for both, so that nothing can be probed.
     pub(crate) fn not_found() -> Self {
-        Self::new(
-            ProblemName::NotFound,
-            "없거나 이 사용자의 것이 아닙니다.",
-            "There is no such thing, or it is not this user's.",
-        )
+        Self::new(ProblemName::NotFound, "There is no such thing, or it is not this user's.")
     }
 
     /// Makes the problem of a request without a valid credential.
     pub(crate) fn unauthorized() -> Self {
-        Self::new(
-            ProblemName::Unauthorized,
-            "유효한 토큰이 필요합니다.",
-            "The request needs a valid token.",
-        )
+        Self::new(ProblemName::Unauthorized, "The request needs a valid token.")
     }
 
     /// Makes the problem of a request that would begin something while the server is about to end.
     pub(crate) fn draining() -> Self {
         let problem = Self::new(
             ProblemName::Draining,
-            "서버가 곧 다시 시작합니다. 같은 키로 다시 보내도 안전합니다.",
             "The server restarts soon. It is safe to send the request again with the same key.",
         );
         problem.retry_after(Duration::from_secs(5))
@@ -185,8 +151,27 @@ impl Problem {
 
     /// Adds a JSON Pointer to what is wrong in the request, and what is wrong.
     #[must_use]
-    pub(crate) fn at(mut self, pointer: impl Into<String>, words: Words) -> Self {
-        self.0.problems.push((pointer.into(), words));
+    pub(crate) fn at(
+        self,
+        pointer: impl Into<String>,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        self.place(pointer, detail, None)
+    }
+
+    /// Adds a JSON Pointer to an argument that breaks a rule of its tool.
+    #[must_use]
+    fn breaks(self, pointer: String, detail: String, rule: Option<BrokenRule>) -> Self {
+        self.place(pointer, detail, rule)
+    }
+
+    fn place(
+        mut self,
+        pointer: impl Into<String>,
+        detail: impl Into<Cow<'static, str>>,
+        rule: Option<BrokenRule>,
+    ) -> Self {
+        self.0.problems.push(Place { pointer: pointer.into(), detail: detail.into(), rule });
         self
     }
 
@@ -219,28 +204,27 @@ impl Problem {
         self.name().status()
     }
 
-    /// Gives the sentence about this request in a language.
-    pub(crate) fn detail(&self, locale: Locale) -> &str {
-        self.0.detail.in_locale(locale)
+    /// Gives the sentence about this request.
+    pub(crate) fn detail(&self) -> &str {
+        &self.0.detail
     }
 
     /// Gives the body that RFC 9457 describes.
-    pub(crate) fn body(&self, locale: Locale) -> Value {
+    pub(crate) fn body(&self) -> Value {
         let mut body = Map::new();
         body.insert("type".into(), format!("/problems/{}", self.name().name()).into());
-        body.insert("title".into(), self.name().title(locale).into());
+        body.insert("title".into(), self.name().title().into());
         body.insert("status".into(), self.status().as_u16().into());
-        body.insert("detail".into(), self.detail(locale).into());
+        body.insert("detail".into(), self.detail().into());
         if !self.0.problems.is_empty() {
-            let problem = |(pointer, words): &(String, Words)| json!({ "pointer": pointer, "detail": words.in_locale(locale) });
-            body.insert("problems".into(), self.0.problems.iter().map(problem).collect());
+            body.insert("problems".into(), self.0.problems.iter().map(Place::body).collect());
         }
         body.extend(self.0.members.clone());
         body.into()
     }
 
     /// Gives the body that OpenAI's clients read.
-    pub(crate) fn openai(&self, locale: Locale) -> Value {
+    pub(crate) fn openai(&self) -> Value {
         let kind = match self.status().as_u16() {
             401 => "authentication_error",
             403 => "permission_error",
@@ -253,21 +237,17 @@ impl Problem {
         // The kind of a failure where it is known, as in a stream.
         let code = self.0.members.get("kind").cloned();
         let code = code.unwrap_or_else(|| self.name().name().into());
-        json!({ "error": { "message": self.detail(locale), "type": kind, "code": code, "param": param } })
+        json!({ "error": { "message": self.detail(), "type": kind, "code": code, "param": param } })
     }
 
-    /// Answers with this problem in a language and a form. Members come only with forms that have room for them.
-    pub(crate) fn answer(&self, locale: Locale, form: Form) -> Response {
+    /// Answers with this problem in a form. Members come only with forms that have room for them.
+    pub(crate) fn answer(&self, form: Form) -> Response {
         let (media_type, body) = match form {
-            Form::Rfc9457 => ("application/problem+json", self.body(locale)),
-            Form::PlainJson => ("application/json", self.body(locale)),
-            Form::OpenAi => ("application/json", self.openai(locale)),
+            Form::Rfc9457 => ("application/problem+json", self.body()),
+            Form::PlainJson => ("application/json", self.body()),
+            Form::OpenAi => ("application/json", self.openai()),
         };
-        let headers = [
-            (header::CONTENT_TYPE, media_type),
-            (header::CACHE_CONTROL, "no-store"),
-            (header::CONTENT_LANGUAGE, locale.pick("ko", "en")),
-        ];
+        let headers = [(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "no-store")];
         let (problem, text) = (Extension(self.clone()), body.to_string());
         let mut response = (self.status(), problem, headers, text).into_response();
         self.write_headers(response.headers_mut());
@@ -305,7 +285,17 @@ const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        self.answer(Locale::EN, Form::Rfc9457)
+        self.answer(Form::Rfc9457)
+    }
+}
+
+impl Place {
+    fn body(&self) -> Value {
+        let mut body = json!({ "pointer": self.pointer, "detail": self.detail });
+        if let Some(rule) = &self.rule {
+            rule.write(&mut body);
+        }
+        body
     }
 }
 
@@ -322,23 +312,19 @@ mod tests {
         for (at, name) in ProblemName::ALL.iter().enumerate() {
             assert!(name.status().is_client_error() || name.status().is_server_error());
             assert!(ProblemName::ALL[..at].iter().all(|other| other.name() != name.name()));
-            assert_ne!(name.title(Locale::KO), name.title(Locale::EN));
         }
     }
 
     #[test]
-    fn a_problem_speaks_the_language_and_the_form_of_its_reader() {
-        let problem = Problem::malformed("나쁨", "bad")
-            .with("bytes", 7)
-            .at("/text", Words::new("글", "a text"));
+    fn a_problem_has_the_form_that_its_reader_takes() {
+        let problem = Problem::malformed("bad").with("bytes", 7).at("/text", "a text");
         let expected = json!({
             "type": "/problems/malformed", "title": "The request cannot be read", "status": 400,
             "detail": "bad", "problems": [{ "pointer": "/text", "detail": "a text" }], "bytes": 7,
         });
-        assert_eq!(problem.body(Locale::EN), expected);
-        assert_eq!(problem.body(Locale::KO)["problems"][0]["detail"], "글");
-        let openai = problem.openai(Locale::KO);
-        assert_eq!(openai["error"]["message"], "나쁨");
+        assert_eq!(problem.body(), expected);
+        let openai = problem.openai();
+        assert_eq!(openai["error"]["message"], "bad");
         assert_eq!(openai["error"]["code"], "malformed");
         assert_eq!(openai["error"]["type"], "invalid_request_error");
         for (path, form) in [
@@ -354,8 +340,7 @@ mod tests {
 
     #[test]
     fn what_can_succeed_later_says_when_and_what_cannot_says_so() {
-        let waits =
-            |wait| Problem::new(ProblemName::TooMany, "", "").retry_after(wait).into_response();
+        let waits = |wait| Problem::new(ProblemName::TooMany, "").retry_after(wait).into_response();
         let soon = waits(Duration::from_millis(2_400));
         assert_eq!(
             (header(&soon, "retry-after"), header(&soon, "retry-after-ms")),
@@ -369,7 +354,7 @@ mod tests {
             (header(&missing, "retry-after"), header(&missing, "x-should-retry")),
             (None, Some("false"))
         );
-        let full = Problem::new(ProblemName::TooMany, "", "").not_again().into_response();
+        let full = Problem::new(ProblemName::TooMany, "").not_again().into_response();
         assert_eq!(header(&full, "x-should-retry"), Some("false"));
     }
 }

@@ -77,13 +77,9 @@ fn lock(counts: &Mutex<StreamCounts>) -> MutexGuard<'_, StreamCounts> {
 }
 
 fn full(name: ProblemName, scope: &str, max: usize) -> Problem {
-    Problem::new(
-        name,
-        format!("열린 스트림이 너무 많습니다. {max}개까지 열 수 있습니다."),
-        format!("Too many streams are open. At most {max} are allowed."),
-    )
-    .reached("streams", scope, max)
-    .retry_after(RETRY)
+    Problem::new(name, format!("Too many streams are open. At most {max} are allowed."))
+        .reached("streams", scope, max)
+        .retry_after(RETRY)
 }
 
 /// The time after which a permit may be free: streams come and go with their screens.

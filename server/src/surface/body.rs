@@ -4,11 +4,7 @@ use madang::IdempotencyKey;
 use serde::Deserialize;
 
 use super::raw::Raw;
-use crate::{
-    ServerLimits,
-    ask::Ask,
-    problem::{Problem, Words},
-};
+use crate::{ServerLimits, ask::Ask, problem::Problem};
 
 /// Takes a body that may have as many bytes as a history.
 ///
@@ -19,15 +15,15 @@ pub(crate) fn read<'a>(body: &'a [u8], limits: &ServerLimits) -> Result<Raw<'a>,
         return Err(Problem::too_long(Some(body.len()), limits.max_history_body_bytes));
     }
     let unreadable = |cause: &dyn std::fmt::Display| {
-        Problem::malformed("본문이 JSON이 아닙니다.", format!("The body is not JSON: {cause}."))
+        Problem::malformed(format!("The body is not JSON: {cause}."))
     };
     let text = std::str::from_utf8(body).map_err(|cause| unreadable(&cause))?;
     Raw::new(text).map_err(|cause| unreadable(&cause))
 }
 
 /// Makes the problem of a pointer into a body.
-pub(crate) fn wrong_at(pointer: impl Into<String>, ko: &'static str, en: &'static str) -> Problem {
-    Problem::malformed(ko, en).at(pointer, Words::new(ko, en))
+pub(crate) fn wrong_at(pointer: impl Into<String>, detail: &'static str) -> Problem {
+    Problem::malformed(detail).at(pointer, detail)
 }
 
 /// Reads a member that must be there.
@@ -35,11 +31,8 @@ pub(crate) fn wrong_at(pointer: impl Into<String>, ko: &'static str, en: &'stati
 /// # Errors
 /// A problem where it is not there, or is of another type.
 pub(crate) fn required<'a, T: Deserialize<'a>>(body: Raw<'a>, key: &str) -> Result<T, Problem> {
-    body.read_member(key).ok_or_else(|| {
-        let (ko, en) =
-            ("필요한 값이 없거나 형식이 다릅니다.", "This is missing or of another type.");
-        wrong_at(format!("/{key}"), ko, en)
-    })
+    body.read_member(key)
+        .ok_or_else(|| wrong_at(format!("/{key}"), "This is missing or of another type."))
 }
 
 /// Reads which person a client wants to be asked.
@@ -48,11 +41,9 @@ pub(crate) fn required<'a, T: Deserialize<'a>>(body: Raw<'a>, key: &str) -> Resu
 /// A problem where it says something else.
 pub(crate) fn ask(value: Option<Raw<'_>>, pointer: &str) -> Result<Option<Ask>, Problem> {
     let Some(value) = value else { return Ok(None) };
-    let ask = value.read::<Ask>().ok_or_else(|| {
-        let (ko, en) =
-            ("here, elsewhere, none 중 하나여야 합니다.", "This must be here, elsewhere or none.");
-        wrong_at(pointer, ko, en)
-    })?;
+    let ask = value
+        .read::<Ask>()
+        .ok_or_else(|| wrong_at(pointer, "This must be here, elsewhere or none."))?;
     Ok(Some(ask))
 }
 
@@ -75,7 +66,6 @@ impl Said {
         let key = id.and_then(|id| IdempotencyKey::new(id).ok()).ok_or_else(|| {
             wrong_at(
                 format!("{pointer}/id"),
-                "사용자 메시지의 id는 제어 문자 없이 1~256바이트여야 합니다.",
                 "The id of a user message has 1 to 256 bytes and no control characters.",
             )
         })?;
@@ -92,15 +82,15 @@ pub(crate) fn text_of(
     pointer: &str,
     is_refused: impl Fn(&str) -> bool,
 ) -> Result<String, Problem> {
-    let parts = parts.and_then(Raw::elements).ok_or_else(|| {
-        wrong_at(pointer, "글의 목록이어야 합니다.", "This must be a list of parts with text.")
-    })?;
+    let parts = parts
+        .and_then(Raw::elements)
+        .ok_or_else(|| wrong_at(pointer, "This must be a list of parts with text."))?;
     let mut text = String::new();
     for (at, part) in parts.enumerate() {
         let kind = part.read_member::<String>("type").unwrap_or_default();
         if is_refused(&kind) {
             let pointer = format!("{pointer}/{at}");
-            return Err(wrong_at(pointer, "글만 보낼 수 있습니다.", "Only text can be sent."));
+            return Err(wrong_at(pointer, "Only text can be sent."));
         }
         if let ("text", Some(piece)) = (&*kind, part.read_member::<String>("text")) {
             text.push_str(if text.is_empty() { "" } else { "\n" });
@@ -112,6 +102,5 @@ pub(crate) fn text_of(
 
 /// Makes the problem of a list that has more entries than one request may have.
 pub(crate) fn too_many_at(pointer: &str, max: usize) -> Problem {
-    let (ko, en) = ("한 번에 너무 많은 결정입니다.", "These are too many decisions at once.");
-    wrong_at(pointer, ko, en).with("max", max)
+    wrong_at(pointer, "These are too many decisions at once.").with("max", max)
 }

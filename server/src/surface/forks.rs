@@ -134,10 +134,9 @@ async fn find(
         return Ok((newest, Belongs::Fork(Cut { from, before, message })));
     }
     match sent {
-        Sent::Named | Sent::Again if is_cut => Err(Problem::malformed(
-            "너무 앞에 있는 메시지라 바꿀 수 없습니다.",
-            "The message stands too far back in its chat to be changed.",
-        )),
+        Sent::Named | Sent::Again if is_cut => {
+            Err(Problem::malformed("The message stands too far back in its chat to be changed."))
+        }
         Sent::Plain | Sent::Named | Sent::Again => Ok((newest.clone(), Belongs::In(newest))),
     }
 }

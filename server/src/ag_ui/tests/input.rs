@@ -4,7 +4,7 @@
     reason = "a value of `json!` reads best where it is used"
 )]
 
-use madang::{IdempotencyKey, approval::Decision, language::Locale};
+use madang::{IdempotencyKey, approval::Decision};
 use serde_json::{Value, json};
 
 use crate::{
@@ -29,7 +29,7 @@ fn read_with(members: Value) -> Result<AgUiInput, Problem> {
 }
 
 fn pointer(refused: Result<AgUiInput, Problem>) -> String {
-    let body = refused.unwrap_err().body(Locale::EN);
+    let body = refused.unwrap_err().body();
     assert_eq!(body["status"], 400, "{body}");
     body["problems"][0]["pointer"].as_str().unwrap_or_default().to_owned()
 }

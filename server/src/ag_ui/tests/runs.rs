@@ -8,7 +8,6 @@ use madang::{
     event::{
         ChatMessage, Content, Ending, EntryOrigin, EventCursor, EventKind, Notice, TurnEnding,
     },
-    language::Locale,
     ledger::Effect,
     tool::{CancelReason, ToolOutcome},
 };
@@ -62,7 +61,6 @@ fn run(opening: RunOpening, chat: AgUiChat) -> AgUiRun {
         decided: Vec::new(),
         ask: Ask::Here,
         tools: tools(),
-        locale: Locale::EN,
         max_text_frame_bytes: 32,
     }
 }

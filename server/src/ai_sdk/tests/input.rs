@@ -4,7 +4,7 @@
     reason = "a value of `json!` reads best where it is used"
 )]
 
-use madang::{IdempotencyKey, TurnId, approval::Decision, language::Locale};
+use madang::{IdempotencyKey, TurnId, approval::Decision};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -123,7 +123,7 @@ fn what_cannot_be_done_is_refused_with_its_pointer() {
         ),
         (json!({ "id": "c", "ask": 7, "message": user(json!([])) }), "/ask"),
     ] {
-        let problem = read_body(&body).unwrap_err().body(Locale::EN);
+        let problem = read_body(&body).unwrap_err().body();
         assert_eq!(problem["problems"][0]["pointer"], pointer, "{body}");
     }
 }

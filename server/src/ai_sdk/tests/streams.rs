@@ -7,7 +7,6 @@ use madang::{
     Timestamp, TurnId,
     approval::Decision,
     event::{ChatMessage, Content, Ending, EventCursor, EventKind, Notice, TurnEnding},
-    language::Locale,
     ledger::Effect,
     tool::{CancelReason, ToolOutcome},
 };
@@ -37,7 +36,6 @@ fn message() -> AiMessage {
         superseded: None,
         ask: Ask::Here,
         tools: tools(),
-        locale: Locale::EN,
         max_text_frame_bytes: 32,
     }
 }
