@@ -88,7 +88,6 @@ export function backoff(tries, random = Math.random()) {
 	return Math.min(MAX_BACKOFF, 1000 * 2 ** tries) * (0.75 + random / 2);
 }
 
-/** Waits so long, or until `wake`. */
 export function pause(ms, signal) {
 	return new Promise((resolve, reject) => {
 		const timer = Number.isFinite(ms) ? setTimeout(end, ms) : undefined;
@@ -105,13 +104,11 @@ export function pause(ms, signal) {
 	});
 }
 
-/** The part of a path that names a chat, call or tool. */
 export const segment = encodeURIComponent;
 
 /** A random id: a UUID, of which a guess finds none. */
 export const newId = () => crypto.randomUUID();
 
-/** Milliseconds that the server asks to wait. */
 export function retryAfter(response) {
 	const ms = Number(response.headers.get("retry-after-ms") ?? NaN);
 	const seconds = Number(response.headers.get("retry-after") ?? NaN);

@@ -60,7 +60,6 @@ export class ChatView {
 		this.#toEnd();
 	}
 
-	/** Questions changed elsewhere. */
 	update() {
 		this.#drawBars();
 	}
@@ -244,7 +243,6 @@ export class ChatView {
 	}
 }
 
-/** Whether two rows are drawn the same. */
 function isSame(before, row) {
 	if (before === row) return true;
 	const names = Object.keys(row);

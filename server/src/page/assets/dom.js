@@ -4,7 +4,6 @@ import { t } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
-/** The icons, drawn in a square of 20 by lines. */
 const ICONS = {
 	menu: "M3 5.5h14M3 10h14M3 14.5h14",
 	plus: "M10 4v12M4 10h12",
@@ -46,12 +45,10 @@ export function icon(name) {
 	return svg;
 }
 
-/** Makes a button that says the words of a key. */
 export function button(key, press, props) {
 	return el("button", { type: "button", ...props, on: { click: press } }, t(key));
 }
 
-/** Makes a button with an icon, whose name is a label. */
 export function iconButton(name, label, props) {
 	return el("button", { type: "button", "aria-label": label, title: label, ...props, class: ["plain", "square", props?.class] }, icon(name));
 }

@@ -112,7 +112,6 @@ export function stateOfCall({ outcome, effect, result }) {
 	return { is: "cancelled", symbol: "cross", words: tOr(`call.${reason}`, "call.cancelled"), why: outcome?.message };
 }
 
-/** The words of a call that has not ended. */
 const UNENDED = { proposed: "call.proposed", awaiting: "call.asked", approved: "call.running", running: "call.running" };
 
 /** What became of a row of the ledger, or how far it is. */

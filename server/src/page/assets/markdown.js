@@ -27,7 +27,6 @@ export function grown(text, before, found) {
 	return [...kept, ...again.map((block, at) => same(block, kept.length + at))];
 }
 
-/** Makes elements of a node. */
 export function build(node, doc) {
 	if (typeof node === "string") return doc.createTextNode(node);
 	const made = doc.createElement(node.tag);

@@ -5,7 +5,6 @@ const NAME = "madang.proof";
 /** What the requests of this tab bring. It stays when another tab signs someone else in: then they count no more. */
 let proof = null;
 
-/** The header of a request. */
 export const proofHeader = () => (proof ? { "madang-proof": proof } : {});
 
 /** Tells whether a sign-in came since a request was made, so that it may count if it is made again. */

@@ -250,7 +250,6 @@ export function keep(name, text) {
 	}
 }
 
-/** Forgets all that was kept for this tab. */
 export function forgetAll() {
 	try {
 		sessionStorage.clear();

@@ -43,7 +43,6 @@ export class Sidebar {
 	#older;
 	#inbox;
 
-	/** The title that the list has, or none. */
 	titleOf(session) {
 		return this.#chats.find((known) => known.session === session)?.title?.trim() || null;
 	}

@@ -82,7 +82,6 @@ export function reduced(chat, item) {
 
 const IS_PROGRESS = new Set(["tool_call_proposed", "approval_requested", "approval_ended", "turn_resumed", "turn_interrupted", "messages_left_out"]);
 
-/** The chat after an event that the store has. */
 function stored(chat, item) {
 	switch (item.type) {
 		case "user_message":
@@ -113,7 +112,6 @@ function ended(chat, item) {
 	return { ...told, turn: null, calls: [], speech: null, thought: null, approval: null, stop: null };
 }
 
-/** The chat after a step of this page. */
 function local(chat, item) {
 	const change = (fields) => ({ ...chat, outbox: chat.outbox.map((sent) => (sent.key === item.key ? { ...sent, ...fields } : sent)) });
 	switch (item.type) {
@@ -192,7 +190,6 @@ function spoken(before, { completion, at, text }) {
 const encoder = new TextEncoder();
 const utf8Bytes = (text) => encoder.encode(text).length;
 
-/** The chat while a turn runs. */
 function begun(chat, item, fields) {
 	return { ...chat, ...fields, turn: item.turn };
 }

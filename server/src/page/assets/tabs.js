@@ -22,7 +22,6 @@ export class Slot {
 		return this.#held !== null;
 	}
 
-	/** Takes it from the tab that has it. */
 	claim() {
 		if (this.isHeld || this.#pending?.isSteal) return;
 		this.#drop();
@@ -124,7 +123,6 @@ export class Sharing {
 	}
 }
 
-/** What tabs say to each other. */
 export class Channel {
 	#channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("madang");
 

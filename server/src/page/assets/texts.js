@@ -41,7 +41,6 @@ export function t(key, values = {}) {
 /** The words of a key that the server's names make, or of another where there are none. */
 export const tOr = (key, other, values) => t(entry(key) === undefined ? other : key, values);
 
-/** The words of `room.name`. */
 function entry(key) {
 	const dot = key.indexOf(".");
 	const room = table[key.slice(0, dot)] ?? {};
