@@ -4,7 +4,6 @@
 const DATA = [
   /^[\d\s:.,·()–-]+$/, /^(Enter|Esc|Shift \+ Enter|[?/nilq])$/, /^[0-9a-f]{64}$/, /^kim$/, /^x{60,}$/, /^English$/,
   /^(Add morning light( to my habits, please)?|Add it once more|A long chat|Find something for sleep|hello|are you there\?)$/,
-  /^\/fram.*: must be .*$/,
 ];
 
 /** All that is read and is neither Korean nor data: text nodes, labels, hints, the title. */

@@ -151,7 +151,7 @@ export class Engine {
     } catch {
       value = null;
     }
-    const found = problems(tool, value, turn.language);
+    const found = problems(tool, value);
     if (found.length) {
       const told = found.map(({ pointer, detail }) => `${pointer}: ${detail}`).join("; ");
       return this.#ended(chat, turn, row, { outcome: { status: "error", code: "validation", reason: say(turn, `인자 오류: ${told}`, `bad arguments: ${told}`) } });

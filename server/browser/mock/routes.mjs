@@ -128,7 +128,7 @@ export const ROUTES = [
     if (open.request.digest !== digest) throw new Refusal(409, "not-open", { call });
     if (decision === "deny_with" && Buffer.byteLength(JSON.stringify(message ?? "")) > 1024) throw new Refusal(422, "does-not-fit", { bytes: Buffer.byteLength(JSON.stringify(message)), max_bytes: 1024 });
     if (decision === "edit") {
-      const found = problems(TOOLS[row.name], changed, open.language);
+      const found = problems(TOOLS[row.name], changed);
       if (found.length) throw new Refusal(422, "does-not-fit", { problems: found });
     }
     open.end({ decided: { decision, ...(decision === "deny_with" ? { message } : {}), ...(decision === "edit" ? { arguments: changed } : {}) } });

@@ -85,26 +85,26 @@ const failed = (code, reason) => ({ outcome: { status: "error", code, reason }, 
 
 const isInteger = (given) => Number.isInteger(given) || (given instanceof Exact && /^-?\d+$/.test(given.text));
 
-/** The problems of arguments: the place as a JSON Pointer, and the rule in words. */
-export function problems(tool, value, language) {
-  const say = (ko, en) => (language === "ko" ? ko : en);
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return [{ pointer: "/arguments", detail: say("JSON 객체여야 합니다", "must be a JSON object") }];
+/** The problems of arguments: the place as a JSON Pointer, the rule by its name and in English words. */
+export function problems(tool, value) {
+  const broken = (pointer, rule, expected, detail) => ({ pointer, rule, expected, detail });
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return [broken("/arguments", "type", ["object"], "must be a JSON object")];
   const found = [];
   for (const [name, rule] of Object.entries(tool.parameters)) {
     const given = value[name];
     const pointer = `/arguments/${name}`;
     if (given === undefined) {
-      if (rule.required) found.push({ pointer, detail: say("꼭 있어야 합니다", "is required") });
+      if (rule.required) found.push(broken(pointer, "required", undefined, "is required"));
     } else if (rule.type === "integer" ? !isInteger(given) : typeof given !== "string") {
-      found.push({ pointer, detail: say(`${rule.type} 형식이어야 합니다`, `must be of type ${rule.type}`) });
+      found.push(broken(pointer, "type", [rule.type], `must be of type ${rule.type}`));
     } else if (rule.of && !rule.of.includes(given)) {
-      found.push({ pointer, detail: say(`다음 중 하나여야 합니다: ${rule.of.join(", ")}`, `must be one of ${rule.of.join(", ")}`) });
+      found.push(broken(pointer, "enum", rule.of, `must be one of ${rule.of.map((one) => JSON.stringify(one)).join(", ")}`));
     } else if (rule.max && given.length > rule.max) {
-      found.push({ pointer, detail: say(`${rule.max}자 이하여야 합니다`, `must have at most ${rule.max} characters`) });
+      found.push(broken(pointer, "maxLength", rule.max, `takes at most ${rule.max} characters`));
     }
   }
-  const unknown = Object.keys(value).filter((name) => !(name in tool.parameters));
-  if (unknown.length) found.push({ pointer: "/arguments", detail: say(`허용되지 않은 키: ${unknown.join(", ")}`, `unknown keys: ${unknown.join(", ")}`) });
+  const keys = Object.keys(value).filter((name) => !(name in tool.parameters));
+  if (keys.length) found.push({ pointer: "/arguments", rule: "additionalProperties", keys, detail: `keys not allowed: ${keys.join(", ")}` });
   return found;
 }
 

@@ -200,7 +200,7 @@ test("other arguments: bad JSON and what does not fit are told, and the question
   await text.fill(JSON.stringify({ ...given, frame_level: "L9" }));
   await expect(text).toHaveAttribute("aria-invalid", "false");
   await button(page, "Run with these").click();
-  await expect(dialog(page).locator(".wrong")).toContainText("/frame_level");
+  await expect(dialog(page).locator(".wrong")).toHaveText('/frame_level: must be one of "L0", "L1", "L2", "L3"');
   await expect(text).toBeFocused();
   expect(await open(server)).toHaveLength(1);
   await text.fill(JSON.stringify({ ...given, framed_text: "Ten minutes of sun" }));
@@ -209,6 +209,23 @@ test("other arguments: bad JSON and what does not fit are told, and the question
   expect(await ended(server, page)).toMatchObject({ approval: { kind: "edited" }, arguments: { framed_text: "Ten minutes of sun" }, asked: given, effect: "committed" });
   await log(page).locator(".call summary").click();
   await expect(log(page).locator(".call")).toContainText("with changed arguments");
+});
+
+test("what does not fit is said in the page's language, and a rule that it does not know in the server's words", async ({ page, serve }) => {
+  const server = await serve([ADD, says("Done.")]);
+  await page.addInitScript(() => localStorage.setItem("madang.language", "ko"));
+  await enter(page, server);
+  await send(page, "Add morning light");
+  const problems = [
+    { pointer: "/arguments/at", detail: "must be at least 1", rule: "minimum", expected: 1 },
+    { pointer: "/arguments/days", detail: "has a day twice", rule: "uniqueDays" },
+    { pointer: "/arguments", detail: "keys not allowed: a, b", rule: "additionalProperties", keys: ["a", "b"] },
+    { pointer: "/arguments/note", detail: "does not fit" },
+  ];
+  await page.route("**/decision", (route) => route.fulfill({ status: 422, contentType: "application/problem+json", body: JSON.stringify({ type: "/problems/does-not-fit", status: 422, problems }) }));
+  await button(page, "인자 고치기").click();
+  await button(page, "이 인자로 실행").click();
+  await expect(dialog(page).locator(".wrong li")).toHaveText(["/at: 1 이상이어야 합니다", "/days: has a day twice", "허용되지 않은 키: a, b", "/note: does not fit"]);
 });
 
 test("a number has all its digits in the question, in an edit of another field, and in the ledger", async ({ page, serve, context }) => {

@@ -16,6 +16,8 @@
 
 mod from;
 mod name;
+#[cfg(test)]
+mod page_texts;
 mod rule;
 
 use std::{borrow::Cow, time::Duration};

@@ -4,7 +4,8 @@ import { call, persist, segment, serverNow } from "./api.js";
 import { ARMING, announce, button, el, iconButton, isComposing, languageOf, toast } from "./dom.js";
 import { editable, typed, visible } from "./editable.js";
 import { failure, stateOfRow } from "./entries.js";
-import { span, spoken, t } from "./texts.js";
+import { write } from "./json.js";
+import { span, spoken, t, tOr } from "./texts.js";
 
 /** Seconds before the end at which the time left is read out. */
 const WARNINGS = [120, 30];
@@ -148,7 +149,6 @@ export class ApprovalDialog {
 		return this.#isArmed() && !this.#tried && (this.#isRead || !isYes);
 	}
 
-	/** Shows which buttons count now. */
 	#mark() {
 		this.#dialog?.querySelectorAll(".ask-step button").forEach((button) => button.setAttribute("aria-disabled", String(!this.#counts(button.className === "yes"))));
 	}
@@ -262,7 +262,7 @@ export class ApprovalDialog {
 	}
 
 	async #refused(error, request, isShown) {
-		if (error.name === "does-not-fit" && isShown()) return this.#misfit(error.body);
+		if (error.name === "does-not-fit" && isShown()) return this.#misfit(error);
 		if (error.name === "not-open" || error.status === 404) {
 			const row = await call("GET", `v1/calls/${segment(request.call)}`).catch(() => null);
 			toast(row ? t("ask.was", { tool: request.tool, state: stateOfRow(row).words }) : t("ask.over", { tool: request.tool }));
@@ -272,10 +272,11 @@ export class ApprovalDialog {
 	}
 
 	/** The question stays open: what does not fit is said beside what was typed. */
-	#misfit(body) {
+	#misfit(error) {
 		const text = this.#dialog.querySelector("#ask-edit");
-		if (!text || !body.problems?.length) return this.#problem(t("ask.too_long", { bytes: body.bytes ?? 0, max: body.max_bytes ?? 0 }));
-		this.#wrong(text, body.problems.map(problemLine));
+		const problems = error.body.problems ?? [];
+		if (!text || !problems.length) return this.#problem(failure(error));
+		this.#wrong(text, problems.map(problemLine));
 		text.focus();
 	}
 
@@ -304,11 +305,12 @@ export class ApprovalDialog {
 	}
 }
 
-/** A problem of changed arguments on one line: where, and which rule. */
-/** The place is told within the arguments, which is all that the person sees. */
-function problemLine({ pointer, detail }) {
+/** A problem of changed arguments on one line: the place within them, and the rule in the page's words where it has some. */
+function problemLine({ pointer, detail, rule, expected = [], keys = [] }) {
 	const place = pointer.replace(/^\/arguments/, "");
-	return place ? `${place}: ${detail}` : detail;
+	const shown = [expected].flat().map((value) => (rule === "enum" ? write(value) : String(value)));
+	const words = tOr(`rule.${rule}`, "rule.unknown", { detail, expected: shown.join(", "), keys: keys.join(", ") });
+	return place ? `${place}: ${words}` : words;
 }
 
 function waitingFor(error) {

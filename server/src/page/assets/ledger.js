@@ -10,7 +10,6 @@ const PAGE = 100;
 const NOTHING = "–";
 const FILTERS = ["all", "asked", "error", "unknown"];
 
-/** Whether a row belongs to a filter. */
 const BELONGS = {
 	all: () => true,
 	asked: (row) => Boolean(row.shown),
@@ -236,8 +235,7 @@ export class LedgerView {
 					el("p", {}, t("ledger.head"), " ", el("code", {}, found.head)),
 				);
 			} catch (error) {
-				const words = error.name === "ledger-broken" ? t("ledger.broken", { detail: error.message }) : failure(error);
-				this.#proof.replaceChildren(el("p", { class: "bad" }, icon("warn"), words));
+				this.#proof.replaceChildren(el("p", { class: "bad" }, icon("warn"), failure(error)));
 			}
 		};
 		return el(

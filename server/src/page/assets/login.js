@@ -79,7 +79,7 @@ export class LoginView {
 			this.#field.value = "";
 			this.#onDone();
 		} catch (error) {
-			this.#problem.textContent = error.status === 401 ? t("login.wrong") : failure(error);
+			this.#problem.textContent = failure(error);
 			this.focus();
 		} finally {
 			this.#button.disabled = false;

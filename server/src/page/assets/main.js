@@ -61,7 +61,7 @@ class App {
 		const isFree = user ? !isOther && isByPerson() : !holder;
 		if (isFree) return this.#showLogin({ token });
 		await this.#enter();
-		if (!user) return toast(t("login.wrong"));
+		if (!user) return toast(t("problem.unauthorized"));
 		if (await confirmed(isOther ? "switch" : "join", { holder, user })) this.#showLogin({ token });
 	}
 
@@ -144,8 +144,6 @@ class App {
 		this.#sidebar.node.querySelector(`[lang=${language}]`)?.focus();
 		announce(t("language.changed"));
 	}
-
-	// Views
 
 	/** Shows what the address names: `#/`, `#/s/ID`, `#/s/ID/ledger`, `#/inbox`. */
 	route() {
@@ -248,9 +246,6 @@ class App {
 		this.#ask();
 	}
 
-	// Questions
-
-	/** A person wants to see a question. */
 	look(id) {
 		const request = this.questions.get(id);
 		if (request && this.canDecide) this.dialog.show(request);
@@ -295,7 +290,6 @@ class App {
 		tellWaiting(title, this.me ? this.questions.open.length : 0);
 	}
 
-	/** The tab is looked at again. */
 	#seen() {
 		wake();
 		this.#sidebar?.load();
