@@ -7,7 +7,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::stream::frame::Frames;
-use crate::surface::{approval_id::ApprovalId, iso8601::iso8601};
+use crate::surface::{
+    approval_id::ApprovalId,
+    iso8601::iso8601,
+    speech::{Part, PartFrames},
+};
 
 /// The version of the protocol that the events keep.
 pub(super) const PROTOCOL_VERSION: &str = "1.0";
@@ -24,6 +28,41 @@ pub(super) fn write_messages(messages: VecDeque<Value>, out: &mut Frames) {
     let mut snapshot = json!({ "type": "MESSAGES_SNAPSHOT" });
     snapshot["messages"] = Value::Array(messages.into());
     out.data(&snapshot);
+}
+
+/// The frames of texts and of thinking.
+#[derive(Debug)]
+pub(super) struct AgUiParts;
+
+impl PartFrames for AgUiParts {
+    fn begin(&self, part: Part, id: &str, out: &mut Frames) {
+        let (kind, role) = match part {
+            Part::Text => ("TEXT_MESSAGE_START", "assistant"),
+            Part::Thinking => {
+                out.data(&json!({ "type": "REASONING_START", "messageId": id }));
+                ("REASONING_MESSAGE_START", "reasoning")
+            }
+        };
+        out.data(&json!({ "type": kind, "messageId": id, "role": role }));
+    }
+
+    fn delta(&self, part: Part, id: &str, delta: &str, out: &mut Frames) {
+        let kind = match part {
+            Part::Text => "TEXT_MESSAGE_CONTENT",
+            Part::Thinking => "REASONING_MESSAGE_CONTENT",
+        };
+        out.data(&json!({ "type": kind, "messageId": id, "delta": delta }));
+    }
+
+    fn end(&self, part: Part, id: &str, out: &mut Frames) {
+        match part {
+            Part::Text => out.data(&json!({ "type": "TEXT_MESSAGE_END", "messageId": id })),
+            Part::Thinking => {
+                out.data(&json!({ "type": "REASONING_MESSAGE_END", "messageId": id }));
+                out.data(&json!({ "type": "REASONING_END", "messageId": id }));
+            }
+        }
+    }
 }
 
 /// Describes the cost of a run.

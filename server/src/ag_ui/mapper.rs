@@ -11,13 +11,12 @@ use madang::{
 use serde_json::json;
 
 use super::{
-    event::{PROTOCOL_VERSION, cost, interrupt, write_custom, write_messages},
+    event::{AgUiParts, PROTOCOL_VERSION, cost, interrupt, write_custom, write_messages},
     messages::{OpenCall, carrier_id, result_id, wanted},
     run::{AgUiRun, RunEnd, RunOpening, error_code, write_error},
 };
 use crate::{
     ask::Ask,
-    metrics,
     stream::{
         frame::Frames,
         mapper::{Cut, Mapper, Then},
@@ -25,7 +24,8 @@ use crate::{
     surface::{
         cut::words,
         history::entry_id,
-        spoken::{Lack, Spoken, pieces},
+        speech::{Part, Speech},
+        spoken::{Lack, pieces},
     },
 };
 
@@ -33,11 +33,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct AgUiMapper {
     run: AgUiRun,
-    spoken: Spoken,
-    /// The id of the text that is open.
-    text: Option<String>,
-    /// The id of the thinking that is open.
-    thinking: Option<String>,
+    speech: Speech<AgUiParts>,
     thoughts: u32,
     /// Whether the client's messages are those of the last snapshot.
     is_fresh: bool,
@@ -50,9 +46,7 @@ impl AgUiMapper {
     pub(crate) fn new(run: AgUiRun) -> Self {
         Self {
             run,
-            spoken: Spoken::default(),
-            text: None,
-            thinking: None,
+            speech: Speech::new("ag_ui", AgUiParts),
             thoughts: 0,
             is_fresh: false,
             needs_repair: false,
@@ -132,10 +126,8 @@ impl AgUiMapper {
 
     /// Tells a piece of the model's text that begins behind this many bytes.
     pub(super) fn speak(&mut self, at: usize, text: &str, out: &mut Frames) {
-        self.close_thinking(out);
-        if self.spoken.hear(at, text) {
+        if self.speech.hear(at, text, out) {
             // A client can take nothing back but by a snapshot.
-            self.close_text(out);
             self.snapshot(out);
         }
         self.text_delta(text, out);
@@ -143,37 +135,28 @@ impl AgUiMapper {
 
     /// Tells a piece of the model's thinking.
     fn think(&mut self, text: &str, out: &mut Frames) {
-        if self.thinking.is_none() {
+        if self.speech.id(Part::Thinking).is_none() {
             // Unlike texts, thinking is in no snapshot, and a client keeps what it has of it: ids are never used twice.
             self.thoughts += 1;
             let id = format!("{}:thinking:{}", self.run.run, self.thoughts);
-            out.data(&json!({ "type": "REASONING_START", "messageId": id }));
-            let role = "reasoning";
-            out.data(&json!({ "type": "REASONING_MESSAGE_START", "messageId": id, "role": role }));
-            self.thinking = Some(id);
+            self.speech.begin(Part::Thinking, id, out);
         }
-        let id = self.thinking.as_deref().unwrap_or_default();
-        out.data(&json!({ "type": "REASONING_MESSAGE_CONTENT", "messageId": id, "delta": text }));
+        self.speech.delta(Part::Thinking, text, out);
     }
 
     /// Ends the text that was streamed with what the stored message has beside it.
     fn message(&mut self, event: &SessionEvent, text: &str, out: &mut Frames) {
-        self.close_thinking(out);
         let id = entry_id(event.turn, event.cursor.entry());
-        let is_foreseen = self.text.as_deref().is_none_or(|open| open == id);
-        match self.spoken.end(text) {
+        let is_foreseen = self.speech.id(Part::Text).is_none_or(|open| open == id);
+        match self.speech.compare(text, out) {
             Lack::Rest(rest) if is_foreseen => {
                 for piece in pieces(rest, self.run.max_text_frame_bytes) {
                     self.text_of(&id, piece, out);
                 }
             }
-            Lack::Rest(_) => self.needs_repair = true,
-            Lack::Rewritten => {
-                metrics::rewritten("ag_ui");
-                self.needs_repair = true;
-            }
+            Lack::Rest(_) | Lack::Rewritten => self.needs_repair = true,
         }
-        self.close_text(out);
+        self.speech.end(Part::Text, out);
         if !is_foreseen {
             // Behind later messages, a snapshot would put the text at the end.
             self.snapshot(out);
@@ -181,7 +164,7 @@ impl AgUiMapper {
     }
 
     fn show(&mut self, call: OpenCall, out: &mut Frames) {
-        self.close_speech(out);
+        self.speech.end_all(out);
         let max_bytes = self.run.max_text_frame_bytes;
         let Some(call) = self.run.chat.show(call) else { return };
         let id = call.call;
@@ -225,7 +208,7 @@ impl AgUiMapper {
     }
 
     fn finish(&mut self, end: RunEnd, usage: Option<Usage>, out: &mut Frames) -> Then {
-        self.close_speech(out);
+        self.speech.end_all(out);
         let outcome = match end {
             RunEnd::Success => json!({ "type": "success" }),
             RunEnd::Cancelled => json!({ "type": "cancelled" }),
@@ -302,38 +285,17 @@ impl AgUiMapper {
 
     fn text_delta(&mut self, delta: &str, out: &mut Frames) {
         let Some(turn) = self.run.turn else { return };
-        let id = self.text.clone().unwrap_or_else(|| entry_id(turn, self.run.cursor.entry() + 1));
+        let id = entry_id(turn, self.run.cursor.entry() + 1);
         self.text_of(&id, delta, out);
     }
 
-    /// Tells a piece of the text of this id, which begins with it where none is open.
+    /// Tells a piece of the text that is open. If none is open, the text of this id begins with it.
     fn text_of(&mut self, id: &str, delta: &str, out: &mut Frames) {
-        if self.text.is_none() {
-            let role = "assistant";
-            out.data(&json!({ "type": "TEXT_MESSAGE_START", "messageId": id, "role": role }));
-            self.text = Some(id.to_owned());
+        if self.speech.id(Part::Text).is_none() {
+            self.speech.begin(Part::Text, id.to_owned(), out);
             self.is_fresh = false;
         }
-        out.data(&json!({ "type": "TEXT_MESSAGE_CONTENT", "messageId": id, "delta": delta }));
-    }
-
-    fn close_text(&mut self, out: &mut Frames) {
-        if let Some(id) = self.text.take() {
-            out.data(&json!({ "type": "TEXT_MESSAGE_END", "messageId": id }));
-        }
-    }
-
-    fn close_thinking(&mut self, out: &mut Frames) {
-        if let Some(id) = self.thinking.take() {
-            out.data(&json!({ "type": "REASONING_MESSAGE_END", "messageId": id }));
-            out.data(&json!({ "type": "REASONING_END", "messageId": id }));
-        }
-    }
-
-    /// Closes what is open, so that nothing is at the end of the run.
-    fn close_speech(&mut self, out: &mut Frames) {
-        self.close_thinking(out);
-        self.close_text(out);
+        self.speech.delta(Part::Text, delta, out);
     }
 }
 

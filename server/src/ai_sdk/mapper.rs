@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{
     message::{AiMessage, DONE},
-    part::{AiOutput, call_note, descriptor, input, resolved_note, wanted, write_notice},
+    part::{AiOutput, AiParts, call_note, descriptor, input, resolved_note, wanted, write_notice},
     round::{HiddenCall, Round},
 };
 use crate::{
@@ -23,7 +23,8 @@ use crate::{
     surface::{
         approval_id::ApprovalId,
         cut::words,
-        spoken::{Lack, Spoken, pieces},
+        speech::{Part, Speech},
+        spoken::{Lack, pieces},
     },
 };
 
@@ -31,9 +32,7 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct AiMapper {
     message: AiMessage,
-    spoken: Spoken,
-    text: Option<String>,
-    thinking: Option<String>,
+    speech: Speech<AiParts>,
     /// The calls about which this client has decided itself.
     decided: Vec<CallId>,
     /// The number of texts and of thoughts so far, which gives them their ids.
@@ -53,9 +52,7 @@ impl AiMapper {
             round: Round::of(message.shown.clone()),
             decided: message.shown.clone(),
             message,
-            spoken: Spoken::default(),
-            text: None,
-            thinking: None,
+            speech: Speech::new("ai_sdk", AiParts),
             parts: 0,
             is_step_open: false,
             is_round_over: false,
@@ -113,43 +110,25 @@ impl AiMapper {
 
     /// Tells a piece of the model's text that begins behind this many bytes.
     pub(super) fn speak(&mut self, at: usize, text: &str, out: &mut Frames) {
-        self.close_thinking(out);
-        if self.spoken.hear(at, text) {
+        if self.speech.hear(at, text, out) {
             // What the client has stays: a part cannot be taken back.
             metrics::rewritten("ai_sdk");
-            self.close_text(out);
         }
-        self.text_delta(text, out);
-    }
-
-    /// Tells a piece of the model's thinking.
-    fn think(&mut self, text: &str, out: &mut Frames) {
-        if self.thinking.is_none() {
-            self.step(out);
-            let id = self.part_id("thinking");
-            out.data(&json!({ "type": "reasoning-start", "id": id }));
-            self.thinking = Some(id);
-        }
-        let id = self.thinking.as_deref().unwrap_or_default();
-        out.data(&json!({ "type": "reasoning-delta", "id": id, "delta": text }));
+        self.piece(Part::Text, text, out);
     }
 
     /// Ends the text that was streamed with what the stored message has beside it.
     fn end_text(&mut self, text: &str, out: &mut Frames) {
-        self.close_thinking(out);
-        match self.spoken.end(text) {
-            Lack::Rest(rest) => {
-                for piece in pieces(rest, self.message.max_text_frame_bytes) {
-                    self.text_delta(piece, out);
-                }
+        if let Lack::Rest(rest) = self.speech.compare(text, out) {
+            for piece in pieces(rest, self.message.max_text_frame_bytes) {
+                self.piece(Part::Text, piece, out);
             }
-            Lack::Rewritten => metrics::rewritten("ai_sdk"),
         }
-        self.close_text(out);
+        self.speech.end(Part::Text, out);
     }
 
     fn propose(&mut self, call: HiddenCall, out: &mut Frames) {
-        self.close_speech(out);
+        self.speech.end_all(out);
         self.round.propose(call);
         self.show_next(out);
     }
@@ -163,7 +142,7 @@ impl AiMapper {
     }
 
     fn show(&mut self, call: CallId, name: &str, input: &Value, out: &mut Frames) {
-        self.close_speech(out);
+        self.speech.end_all(out);
         self.step(out);
         out.data(&run_here(json!({
             "type": "tool-input-available",
@@ -184,7 +163,7 @@ impl AiMapper {
             self.request = Some(request);
             return Then::Continue;
         }
-        self.close_speech(out);
+        self.speech.end_all(out);
         out.data(&json!({
             "type": "tool-approval-request",
             "approvalId": ApprovalId::of(&request).to_string(),
@@ -244,7 +223,7 @@ impl AiMapper {
     }
 
     fn finish(&mut self, reason: &str, out: &mut Frames) -> Then {
-        self.close_speech(out);
+        self.speech.end_all(out);
         if std::mem::take(&mut self.is_step_open) {
             out.data(&json!({ "type": "finish-step" }));
         }
@@ -254,13 +233,13 @@ impl AiMapper {
     }
 
     fn fail(&mut self, text: &str, out: &mut Frames) -> Then {
-        self.close_speech(out);
+        self.speech.end_all(out);
         out.data(&json!({ "type": "error", "errorText": text }));
         self.finish("error", out)
     }
 
     fn abort(&mut self, out: &mut Frames) -> Then {
-        self.close_speech(out);
+        self.speech.end_all(out);
         out.data(&json!({ "type": "abort", "reason": "dismissed" }));
         out.raw_data(DONE);
         Then::Close
@@ -276,37 +255,18 @@ impl AiMapper {
         }
     }
 
-    fn text_delta(&mut self, delta: &str, out: &mut Frames) {
-        if self.text.is_none() {
+    /// Tells a piece of a part, which begins with it if none is open.
+    fn piece(&mut self, part: Part, delta: &str, out: &mut Frames) {
+        if self.speech.id(part).is_none() {
             self.step(out);
-            let id = self.part_id("text");
-            out.data(&json!({ "type": "text-start", "id": id }));
-            self.text = Some(id);
+            self.parts += 1;
+            let kind = match part {
+                Part::Text => "text",
+                Part::Thinking => "thinking",
+            };
+            self.speech.begin(part, format!("{kind}-{}", self.parts), out);
         }
-        let id = self.text.as_deref().unwrap_or_default();
-        out.data(&json!({ "type": "text-delta", "id": id, "delta": delta }));
-    }
-
-    fn part_id(&mut self, kind: &str) -> String {
-        self.parts += 1;
-        format!("{kind}-{}", self.parts)
-    }
-
-    fn close_text(&mut self, out: &mut Frames) {
-        if let Some(id) = self.text.take() {
-            out.data(&json!({ "type": "text-end", "id": id }));
-        }
-    }
-
-    fn close_thinking(&mut self, out: &mut Frames) {
-        if let Some(id) = self.thinking.take() {
-            out.data(&json!({ "type": "reasoning-end", "id": id }));
-        }
-    }
-
-    fn close_speech(&mut self, out: &mut Frames) {
-        self.close_thinking(out);
-        self.close_text(out);
+        self.speech.delta(part, delta, out);
     }
 }
 
@@ -338,7 +298,7 @@ impl Mapper for AiMapper {
         match item {
             StreamItem::Event(event) => return self.event(event, out),
             StreamItem::Text { at, text, .. } => self.speak(*at, text, out),
-            StreamItem::Thinking { text, .. } => self.think(text, out),
+            StreamItem::Thinking { text, .. } => self.piece(Part::Thinking, text, out),
             StreamItem::Progress { turn, call, progress } if *turn == self.message.turn => {
                 let told = json!({ "type": "tool_progress", "call": call, "progress": progress });
                 write_notice(told, out);
@@ -351,7 +311,7 @@ impl Mapper for AiMapper {
 
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then {
         let Some(text) = words(cut) else { return self.abort(out) };
-        self.close_speech(out);
+        self.speech.end_all(out);
         out.data(&json!({ "type": "error", "errorText": text }));
         // A client takes a stream that ends without an end for complete.
         Then::Break

@@ -8,7 +8,10 @@ use madang::{
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::stream::frame::Frames;
+use crate::{
+    stream::frame::Frames,
+    surface::speech::{Part, PartFrames},
+};
 
 /// The end of a call as a client shows it.
 #[derive(Debug, PartialEq)]
@@ -40,6 +43,36 @@ impl<'a> AiOutput<'a> {
                 }
             }
         }
+    }
+}
+
+/// The frames of texts and of thinking.
+#[derive(Debug)]
+pub(super) struct AiParts;
+
+impl PartFrames for AiParts {
+    fn begin(&self, part: Part, id: &str, out: &mut Frames) {
+        let kind = match part {
+            Part::Text => "text-start",
+            Part::Thinking => "reasoning-start",
+        };
+        out.data(&json!({ "type": kind, "id": id }));
+    }
+
+    fn delta(&self, part: Part, id: &str, delta: &str, out: &mut Frames) {
+        let kind = match part {
+            Part::Text => "text-delta",
+            Part::Thinking => "reasoning-delta",
+        };
+        out.data(&json!({ "type": kind, "id": id, "delta": delta }));
+    }
+
+    fn end(&self, part: Part, id: &str, out: &mut Frames) {
+        let kind = match part {
+            Part::Text => "text-end",
+            Part::Thinking => "reasoning-end",
+        };
+        out.data(&json!({ "type": kind, "id": id }));
     }
 }
 

@@ -9,8 +9,8 @@
 //! - Deciding: `approval_id` binds a decision to a call and its digest, and `decided` carries decisions out.
 //! - Placing: `forks` finds the chat of a message, and `look_back` reads it from its end. `history` gives the texts of a
 //!   chat, and `takeover` begins a chat with them.
-//! - Telling: `spoken` compares a streamed text with the stored one, `cut` says why a stream ended early, and `iso8601`
-//!   writes moments.
+//! - Telling: `speech` begins and ends the texts of a stream, and `spoken` compares them with the stored ones. `cut` says
+//!   why a stream ended early, and `iso8601` writes moments.
 //! - Testing: `scenes` has turns that each surface must tell, and `scene` plays them to a mapper.
 //!
 //! Invariant: nothing that a client says of earlier messages changes the chat.
@@ -25,6 +25,7 @@ pub(crate) mod history;
 pub(crate) mod iso8601;
 mod look_back;
 pub(crate) mod raw;
+pub(crate) mod speech;
 pub(crate) mod spoken;
 pub(crate) mod takeover;
 
