@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use madang::{
-    Session, TurnEnd, TurnId, TurnOptions,
+    Session, TurnEnd, TurnId,
     approval::{ApprovalRequest, Decision},
     event::{EventCursor, TurnEnding},
     session::SessionView,
@@ -28,17 +28,15 @@ use crate::{
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
-    stream::{
-        body::{Items, OpenStream},
-        frame::Frames,
-    },
+    stream::frame::Frames,
     surface::{
         approval_id::ApprovalId,
         body::Said,
-        decided::{self, Came, DecidedCall},
-        forks::{self, Sent},
+        decided::{Came, DecidedCalls},
+        dialogue::Dialogue,
+        forks::Sent,
     },
-    turns::{self, Supersede, last_page, named},
+    turns::{self, Supersede, last_page},
 };
 
 /// Gives the routes of this surface.
@@ -80,42 +78,35 @@ async fn run(
     let limits = shared.limits.clone();
     let read = heavy::run(body.len(), move || AgUiInput::read(&body, &limits));
     let AgUiInput { thread, run, intent, messages, state, instructions, ask } = read.await?;
-    let asked = Asked {
-        // Before anything begins: a refusal must change nothing.
-        stream: OpenStream::new(&shared, &caller, "ag_ui")?,
-        shared: &shared,
-        run: AgUiRun {
-            thread: thread.clone(),
-            run,
-            turn: None,
-            opening: RunOpening::Joined,
-            chat: AgUiChat::new(Vec::new(), &shared.limits),
-            client_messages: messages,
-            is_fork: false,
-            cursor: EventCursor::START,
-            state,
-            late: Vec::new(),
-            decided: Vec::new(),
-            ask: caller.asks(ask.or(wishes.ask), Ask::Here),
-            tools: shared.tools.clone(),
-            max_text_frame_bytes: shared.limits.max_text_frame_bytes,
-        },
-        caller: &caller,
-        instructions: instructions.map(Into::into),
-        follows: true,
+    let dialogue = Dialogue::open(&shared, &caller, "ag_ui", thread.clone(), ask.or(wishes.ask))?;
+    let run = AgUiRun {
+        thread,
+        run,
+        turn: None,
+        opening: RunOpening::Joined,
+        chat: AgUiChat::new(Vec::new(), &shared.limits),
+        client_messages: messages,
+        is_fork: false,
+        cursor: EventCursor::START,
+        state,
+        late: Vec::new(),
+        decided: Vec::new(),
+        ask: dialogue.ask,
+        tools: shared.tools.clone(),
+        max_text_frame_bytes: shared.limits.max_text_frame_bytes,
     };
-    let found = async || forks::current(&shared, &caller, &thread).await;
+    let asked = Asked { dialogue, run, instructions: instructions.map(Into::into) };
     match intent {
         AgUiIntent::Say(said) => asked.say(said).await,
         AgUiIntent::Resume { decisions, cancelled, unrecognised, said } => {
             if unrecognised > 0 {
                 warn!(unrecognised, "a run resumes what was never asked");
             }
-            let session = found().await?;
+            let session = asked.dialogue.chat().await?;
             asked.in_chat(&session).resume(&session, decisions, cancelled, said).await
         }
         AgUiIntent::Attach => {
-            let session = found().await?;
+            let session = asked.dialogue.chat().await?;
             asked.in_chat(&session).attach(&session).await
         }
     }
@@ -123,14 +114,10 @@ async fn run(
 
 /// A run that a client asks for.
 struct Asked<'a> {
-    shared: &'a Arc<Shared>,
-    caller: &'a Caller,
-    stream: OpenStream,
+    dialogue: Dialogue<'a>,
     /// What the run is about, as far as the request says it.
     run: AgUiRun,
     instructions: Option<Arc<str>>,
-    /// Whether the turn is this client's, and not one that it only looks at.
-    follows: bool,
 }
 
 impl Asked<'_> {
@@ -144,32 +131,23 @@ impl Asked<'_> {
     /// sends the same as one that has lost the answer, and is told that one.
     async fn say(mut self, said: Said) -> Result<Response, Problem> {
         let instructions = self.instructions.take();
-        let options = TurnOptions { instructions, ..self.caller.turn_options(self.run.ask) };
-        let begun = forks::begin(
-            self.shared,
-            self.caller,
-            &self.run.thread,
-            (said, Sent::Plain),
-            (options, Supersede::Never),
-        );
+        let begun = self.dialogue.say(said, Sent::Plain, instructions, Supersede::Never);
         let (session, turn) = match begun.await {
             Ok((session, begun)) => (session, begun.turn),
             Err(problem) if problem.name() == ProblemName::Busy => return Ok(self.refuse(&problem)),
             Err(problem) => return Err(problem),
         };
         let session = &session;
-        let (id, view) = (turn.id(), last_page(self.shared, session).await?);
+        let (id, view) = (turn.id(), last_page(self.dialogue.shared, session).await?);
         self = self.in_chat(session);
         if !turn.is_new() {
             return self.tell(session, id, view).await;
         }
         // The turn's own events tell what is stored of it already.
         let before = view.messages.into_iter().filter(|entry| entry.turn != id);
-        let chat = AgUiChat::new(before.collect(), &self.shared.limits);
+        let chat = AgUiChat::new(before.collect(), &self.dialogue.shared.limits);
         let run = AgUiRun { turn: Some(id), opening: RunOpening::Begun, chat, ..self.run };
-        let stream = self.stream.follow(session, id).look_again(session, EventCursor::START);
-        let events = Items::Turn(Box::new(turn.events()));
-        Ok(named(stream.of(events, AgUiMapper::new(run)), id))
+        Ok(self.dialogue.tell(session, turn, AgUiMapper::new(run)))
     }
 
     /// Decides, dismisses what the person turned away from, and goes on with the turn of the requests.
@@ -180,20 +158,16 @@ impl Asked<'_> {
         cancelled: Vec<ApprovalId>,
         said: Option<Said>,
     ) -> Result<Response, Problem> {
-        let before = last_page(self.shared, session).await?;
-        let decided =
-            decided::decide(self.shared, self.caller, "ag_ui", session, decisions).await?;
+        let before = last_page(self.dialogue.shared, session).await?;
+        let decided = self.dialogue.decide(session, decisions, before.turn).await?;
         for ApprovalId { call, digest } in cancelled {
-            turns::dismiss_request(self.shared, session, call, digest).await?;
+            turns::dismiss_request(self.dialogue.shared, session, call, digest).await?;
         }
-        let of_open = decided.iter().find(|decided| before.turn == Some(decided.turn));
-        if let Some(DecidedCall { turn, .. }) = of_open.or(decided.last()).copied() {
-            return self.go_on(session, turn, before, &decided).await;
-        }
-        match said {
+        match (decided, said) {
+            (Some(decided), _) => self.go_on(session, before, &decided).await,
             // A text that the thread has already tells its turn, which was dismissed.
-            Some(said) => self.say(said).await,
-            None => self.attach(session).await,
+            (None, Some(said)) => self.say(said).await,
+            (None, None) => self.attach(session).await,
         }
     }
 
@@ -201,27 +175,27 @@ impl Asked<'_> {
     async fn go_on(
         mut self,
         session: &Session,
-        turn: TurnId,
         before: SessionView,
-        decided: &[DecidedCall],
+        decided: &DecidedCalls,
     ) -> Result<Response, Problem> {
-        let late = decided.iter().filter(|decided| decided.came == Came::Late);
+        let DecidedCalls { turn, calls } = decided;
+        let late = calls.iter().filter(|decided| decided.came == Came::Late);
         self.run.late = late.map(|decided| decided.call).collect();
-        self.run.decided = decided.iter().map(|decided| decided.call).collect();
-        let after = last_page(self.shared, session).await?;
+        self.run.decided = calls.iter().map(|decided| decided.call).collect();
+        let after = last_page(self.dialogue.shared, session).await?;
         // The view may show a request for a moment longer than it is open.
         let open = after.approval_request.as_ref();
-        let is_another = open.is_some_and(|open| !self.run.decided.contains(&open.call));
-        let waits_for_another = after.turn == Some(turn) && is_another;
-        let counts_now = decided.iter().any(|decided| decided.came == Came::Now);
+        let is_another = open.is_some_and(|open| !decided.is_about(open.call));
+        let waits_for_another = after.turn == Some(*turn) && is_another;
+        let counts_now = calls.iter().any(|decided| decided.came == Came::Now);
         let view = if counts_now && !waits_for_another { before } else { after };
-        self.tell(session, turn, view).await
+        self.tell(session, *turn, view).await
     }
 
     /// Tells the turn that runs, else the messages.
     async fn attach(mut self, session: &Session) -> Result<Response, Problem> {
-        let view = last_page(self.shared, session).await?;
-        self.follows = false;
+        let view = last_page(self.dialogue.shared, session).await?;
+        self.dialogue = self.dialogue.looks_on();
         match view.turn {
             Some(turn) => self.tell(session, turn, view).await,
             None => Ok(self.whole(None, view, RunEnd::Success)),
@@ -246,14 +220,11 @@ impl Asked<'_> {
         if let Some(open) = open.clone().filter(asks_now) {
             return Ok(self.whole(Some(turn), view, RunEnd::Waits(open.into())));
         }
-        let items = session.subscribe_after(view.cursor).await?;
-        let chat = AgUiChat::new(view.messages, &self.shared.limits);
+        let chat = AgUiChat::new(view.messages, &self.dialogue.shared.limits);
         let chat = open.iter().fold(chat, AgUiChat::waiting);
         let cursor = view.cursor.stored;
-        let run = AgUiRun { turn: Some(turn), chat, cursor, ..self.run };
-        let stream = if self.follows { self.stream.follow(session, turn) } else { self.stream };
-        let stream = stream.look_again(session, cursor);
-        Ok(named(stream.of(Items::Session(Box::new(items)), AgUiMapper::new(run)), turn))
+        let mapper = AgUiMapper::new(AgUiRun { turn: Some(turn), chat, cursor, ..self.run });
+        self.dialogue.tell_after(session, turn, view.cursor, mapper).await
     }
 
     /// Tells the end of a turn that is over.
@@ -283,11 +254,11 @@ impl Asked<'_> {
 
     /// Answers with a run in which nothing is left to stream.
     fn whole(self, turn: Option<TurnId>, view: SessionView, end: RunEnd) -> Response {
-        let chat = AgUiChat::new(view.messages, &self.shared.limits);
+        let chat = AgUiChat::new(view.messages, &self.dialogue.shared.limits);
         let run = AgUiRun { turn, chat, cursor: view.cursor.stored, ..self.run };
         let mut out = Frames::default();
         AgUiMapper::new(run).write_whole(end, &mut out);
-        turn.into_iter().fold(self.stream.whole(out), named)
+        self.dialogue.tell_whole(turn, out)
     }
 
     /// Answers with the error of a thread that is busy. A client hears of it in the run, and can go on.
@@ -301,6 +272,6 @@ impl Asked<'_> {
         };
         let mut out = Frames::default();
         write_error(text, code, &mut out);
-        self.stream.whole(out)
+        self.dialogue.tell_whole(None, out)
     }
 }

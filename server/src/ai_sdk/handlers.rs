@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse as _, Response},
 };
 use madang::{
-    Session, SessionId, TurnId,
+    Session, TurnId,
     approval::{ApprovalRequest, Decision},
     event::{EventCursor, FeedCursor},
     session::{SessionView, ViewPage},
@@ -37,19 +37,15 @@ use crate::{
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
     state::Shared,
-    stream::{
-        body::{Items, OpenStream},
-        frame::Frames,
-        mapper::Mapper as _,
-        missed::requested,
-    },
+    stream::{frame::Frames, mapper::Mapper as _, missed::requested},
     surface::{
         approval_id::ApprovalId,
         body::Said,
-        decided::{self, Came, DecidedCall},
+        decided::Came,
+        dialogue::Dialogue,
         forks::{self, Sent},
     },
-    turns::{self, Supersede},
+    turns::{self, BegunTurn, Supersede},
 };
 
 /// Gives the routes of this surface.
@@ -100,19 +96,22 @@ async fn say(
     let limits = shared.limits.clone();
     let read = heavy::run(body.len(), move || AiInput::read(&body, &limits));
     let AiInput { session: id, intent, ask } = read.await?;
-    // Before anything begins: a refusal must change nothing.
-    let asked = Asked::new(&shared, &caller, ask.or(wishes.ask))?;
-    let found = async || forks::current(&shared, &caller, &id).await;
-    match intent {
-        AiIntent::Say(said, sent) => asked.say(&id, said, sent).await,
+    let dialogue = Dialogue::open(&shared, &caller, "ai_sdk", id, ask.or(wishes.ask))?;
+    let told = match intent {
+        AiIntent::Say(said, sent) => speak(dialogue, said, sent).await,
         AiIntent::Decide { turn, decisions, unrecognised } => {
             if unrecognised > 0 {
                 warn!(unrecognised, "a message responds to what was never asked");
             }
-            asked.decide(&found().await?, turn, decisions).await
+            let session = dialogue.chat().await?;
+            decide(dialogue, &session, turn, decisions).await
         }
-        AiIntent::Attach => asked.attach(&found().await?).await,
-    }
+        AiIntent::Attach => {
+            let session = dialogue.chat().await?;
+            attach(dialogue, &session).await
+        }
+    };
+    told.map(versioned)
 }
 
 async fn resume(
@@ -122,7 +121,8 @@ async fn resume(
     Ids(session): Ids<String>,
 ) -> Result<Response, Problem> {
     let nothing = || Ok(StatusCode::NO_CONTENT.into_response());
-    let session = match forks::current(&shared, &caller, &session_id(&session)?).await {
+    let name = session_id(&session)?;
+    let session = match forks::current(&shared, &caller, &name).await {
         Ok(session) => session,
         // Clients ask before their first message. Another user's chat is told from none neither here nor elsewhere.
         Err(problem) if problem.name() == ProblemName::NotFound => return nothing(),
@@ -130,8 +130,8 @@ async fn resume(
     };
     let view = session.view(ViewPage::NONE).await?;
     let Some(turn) = view.turn else { return nothing() };
-    let asked = Asked { follows: false, ..Asked::new(&shared, &caller, wishes.ask)? };
-    asked.replay(&session, turn, view, None).await
+    let dialogue = Dialogue::open(&shared, &caller, "ai_sdk", name, wishes.ask)?.looks_on();
+    replay(dialogue, &session, turn, view, None).await.map(versioned)
 }
 
 /// The turn that a client stops.
@@ -179,155 +179,119 @@ async fn all(
     Ok((earlier, messages).into_response())
 }
 
-/// A message that a client asks for.
-struct Asked<'a> {
-    shared: &'a Arc<Shared>,
-    caller: &'a Caller,
-    stream: OpenStream,
-    ask: Ask,
-    /// Whether the turn is this client's, and not one that it only looks at.
-    follows: bool,
+/// Begins a turn with the user's text; if the text began one before, tells that one. A question that is open gives way:
+/// while a client shows it, it cannot be told that the chat is busy.
+async fn speak(dialogue: Dialogue<'_>, said: Said, sent: Sent) -> Result<Response, Problem> {
+    let (session, begun) = dialogue.say(said, sent, None, Supersede::Waiting).await?;
+    let BegunTurn { turn, superseded } = begun;
+    if !turn.is_new() {
+        let view = session.view(ViewPage::NONE).await?;
+        return replay(dialogue, &session, turn.id(), view, superseded).await;
+    }
+    let message = AiMessage { superseded, ..message(&dialogue, turn.id()) };
+    Ok(dialogue.tell(&session, turn, AiMapper::new(message)))
 }
 
-impl<'a> Asked<'a> {
-    fn new(shared: &'a Arc<Shared>, caller: &'a Caller, ask: Option<Ask>) -> Result<Self, Problem> {
-        let stream = OpenStream::new(shared, caller, "ai_sdk")?;
-        Ok(Self { shared, caller, stream, ask: caller.asks(ask, Ask::Here), follows: true })
-    }
+/// Tells a turn from its beginning.
+async fn replay(
+    dialogue: Dialogue<'_>,
+    session: &Session,
+    turn: TurnId,
+    view: SessionView,
+    superseded: Option<TurnId>,
+) -> Result<Response, Problem> {
+    let status = session.turn_status(turn).await?.ok_or_else(Problem::not_found)?;
+    let message = AiMessage {
+        waits: open_in(&view, turn).map(|request| (view.cursor.stored, request)),
+        asked_before: view.cursor.published,
+        superseded,
+        ..message(&dialogue, turn)
+    };
+    let before = status.first.before().into();
+    dialogue.tell_after(session, turn, before, AiMapper::new(message)).await
+}
 
-    /// Begins a turn with the user's text; where it began one before, tells that one. A question that is open gives way:
-    /// while a client shows it, it cannot be told that the chat is busy.
-    async fn say(self, chat: &SessionId, said: Said, sent: Sent) -> Result<Response, Problem> {
-        let options = self.caller.turn_options(self.ask);
-        let options = (options, Supersede::Waiting);
-        let (session, begun) =
-            forks::begin(self.shared, self.caller, chat, (said, sent), options).await?;
-        let (turn, superseded) = (begun.turn.id(), begun.superseded);
-        if !begun.turn.is_new() {
-            let view = session.view(ViewPage::NONE).await?;
-            return self.replay(&session, turn, view, superseded).await;
-        }
-        let message = AiMessage { superseded, ..self.message(turn) };
-        let items = Items::Turn(Box::new(begun.turn.events()));
-        Ok(self.tell(&session, message, (EventCursor::START, items)))
-    }
-
-    /// Tells a turn from its beginning.
-    async fn replay(
-        self,
-        session: &Session,
-        turn: TurnId,
-        view: SessionView,
-        superseded: Option<TurnId>,
-    ) -> Result<Response, Problem> {
-        let status = session.turn_status(turn).await?.ok_or_else(Problem::not_found)?;
-        let waits = open_in(&view, turn).map(|request| (view.cursor.stored, request));
-        let before = status.first.before();
-        let items = Items::Session(Box::new(session.subscribe_after(before).await?));
-        let asked_before = view.cursor.published;
-        let message = AiMessage { waits, asked_before, superseded, ..self.message(turn) };
-        Ok(self.tell(session, message, (before, items)))
-    }
-
-    /// Decides, and goes on with the message that shows the calls.
-    async fn decide(
-        self,
-        session: &Session,
-        turn: Option<TurnId>,
-        decisions: Vec<(ApprovalId, Decision)>,
-    ) -> Result<Response, Problem> {
-        let before = session.view(ViewPage::NONE).await?;
-        let decided =
-            decided::decide(self.shared, self.caller, "ai_sdk", session, decisions).await?;
-        let of_open = decided.iter().find(|decided| before.turn == Some(decided.turn));
-        let Some(DecidedCall { turn, .. }) = of_open.or(decided.last()).copied() else {
-            return match turn.filter(|_| before.turn != turn) {
-                Some(turn) => Ok(self.nothing(turn)),
-                None => self.attach(session).await,
-            };
+/// Decides, and goes on with the message that shows the calls.
+async fn decide(
+    dialogue: Dialogue<'_>,
+    session: &Session,
+    shown_by: Option<TurnId>,
+    decisions: Vec<(ApprovalId, Decision)>,
+) -> Result<Response, Problem> {
+    let before = session.view(ViewPage::NONE).await?;
+    let Some(decided) = dialogue.decide(session, decisions, before.turn).await? else {
+        return match shown_by.filter(|_| before.turn != shown_by) {
+            Some(turn) => Ok(nothing(dialogue, turn)),
+            None => attach(dialogue, session).await,
         };
-        if session.turn_status(turn).await?.is_none() {
-            return Ok(self.nothing(turn)); // the call belongs to no turn of the chat
-        }
-        let after = session.view(ViewPage::NONE).await?;
-        // The view may show a request for a moment longer than it is open.
-        let is_decided =
-            |request: &ApprovalRequest| decided.iter().any(|decided| decided.call == request.call);
-        let waits = open_in(&after, turn).filter(|request| !is_decided(request));
-        let waits = waits.map(|request| (after.cursor.stored, request));
-        let of_turn = || decided.iter().filter(|decided| decided.turn == turn);
-        // From before a decision that counts now. What had come before is told from the first of the calls on.
-        let earlier = of_turn().filter(|decided| decided.came != Came::Now);
-        let earlier = earlier.map(|decided| EventCursor::of_entry(decided.entry).before()).min();
-        let behind = earlier.map_or(before.cursor, FeedCursor::from);
-        let items = Items::Session(Box::new(session.subscribe_after(behind).await?));
-        let shown = of_turn().map(|decided| decided.call).collect();
-        let asked_before = after.cursor.published;
-        let message = AiMessage { shown, waits, asked_before, ..self.message(turn) };
-        Ok(self.tell(session, message, (behind.stored, items)))
+    };
+    let turn = decided.turn;
+    if session.turn_status(turn).await?.is_none() {
+        return Ok(nothing(dialogue, turn)); // the call belongs to no turn of the chat
     }
+    let after = session.view(ViewPage::NONE).await?;
+    // The view may show a request for a moment longer than it is open.
+    let waits = open_in(&after, turn).filter(|request| !decided.is_about(request.call));
+    let of_turn = || decided.calls.iter().filter(|decided| decided.turn == turn);
+    // From before a decision that counts now. What had come before is told from the first of the calls on.
+    let earlier = of_turn().filter(|decided| decided.came != Came::Now);
+    let earlier = earlier.map(|decided| EventCursor::of_entry(decided.entry).before()).min();
+    let message = AiMessage {
+        shown: of_turn().map(|decided| decided.call).collect(),
+        waits: waits.map(|request| (after.cursor.stored, request)),
+        asked_before: after.cursor.published,
+        ..message(&dialogue, turn)
+    };
+    let behind = earlier.map_or(before.cursor, FeedCursor::from);
+    dialogue.tell_after(session, turn, behind, AiMapper::new(message)).await
+}
 
-    /// Goes on with the turn that runs, for a client whose last message is the assistant's and has nothing to decide.
-    async fn attach(self, session: &Session) -> Result<Response, Problem> {
-        let view = session.view(ViewPage::of(1)).await?; // the last entry alone
-        let Some(turn) = view.turn else {
-            let last = view.messages.last().map(|entry| entry.turn);
-            return Ok(self.nothing(last.ok_or_else(Problem::not_found)?));
-        };
-        let message = self.message(turn);
-        if let Some(request) = open_in(&view, turn).filter(|_| self.ask == Ask::Here) {
-            return Ok(self.ask_again(message, request, view.cursor.stored));
-        }
-        let items = Items::Session(Box::new(session.subscribe_after(view.cursor).await?));
-        Ok(self.tell(session, message, (view.cursor.stored, items)))
+/// Goes on with the turn that runs, for a client whose last message is the assistant's and has nothing to decide.
+async fn attach(dialogue: Dialogue<'_>, session: &Session) -> Result<Response, Problem> {
+    let view = session.view(ViewPage::of(1)).await?; // the last entry alone
+    let Some(turn) = view.turn else {
+        let last = view.messages.last().map(|entry| entry.turn);
+        return Ok(nothing(dialogue, last.ok_or_else(Problem::not_found)?));
+    };
+    let mapper = AiMapper::new(message(&dialogue, turn));
+    match open_in(&view, turn).filter(|_| dialogue.ask == Ask::Here) {
+        Some(request) => Ok(ask_again(dialogue, mapper, turn, request, view.cursor.stored)),
+        None => dialogue.tell_after(session, turn, view.cursor, mapper).await,
     }
+}
 
-    /// Answers with the items of a turn behind this position.
-    fn tell(
-        self,
-        session: &Session,
-        message: AiMessage,
-        (behind, items): (EventCursor, Items),
-    ) -> Response {
-        let (turn, mapper) = (message.turn, AiMapper::new(message));
-        let stream = if self.follows { self.stream.follow(session, turn) } else { self.stream };
-        named(stream.look_again(session, behind).of(items, mapper), turn)
-    }
+/// Answers with the request about which the turn waits.
+fn ask_again(
+    dialogue: Dialogue<'_>,
+    mut mapper: AiMapper,
+    turn: TurnId,
+    request: ApprovalRequest,
+    cursor: EventCursor,
+) -> Response {
+    let mut out = Frames::default();
+    mapper.open(&mut out);
+    mapper.on(&requested(turn, request, cursor, dialogue.shared.now()), &mut out);
+    dialogue.tell_whole(Some(turn), out)
+}
 
-    /// Answers with the request about which the turn waits.
-    fn ask_again(
-        self,
-        message: AiMessage,
-        request: ApprovalRequest,
-        cursor: EventCursor,
-    ) -> Response {
-        let turn = message.turn;
-        let mut mapper = AiMapper::new(message);
-        let mut out = Frames::default();
-        mapper.open(&mut out);
-        mapper.on(&requested(turn, request, cursor, self.shared.now()), &mut out);
-        named(self.stream.whole(out), turn)
-    }
+/// Answers with a message in which nothing is new.
+fn nothing(dialogue: Dialogue<'_>, turn: TurnId) -> Response {
+    let mut out = Frames::default();
+    write_nothing(turn, &mut out);
+    dialogue.tell_whole(Some(turn), out)
+}
 
-    /// Answers with a message in which nothing is new.
-    fn nothing(self, turn: TurnId) -> Response {
-        let mut out = Frames::default();
-        write_nothing(turn, &mut out);
-        named(self.stream.whole(out), turn)
-    }
-
-    /// Gives a message of which the client shows nothing yet, and in whose turn nothing waits.
-    fn message(&self, turn: TurnId) -> AiMessage {
-        AiMessage {
-            turn,
-            shown: Vec::new(),
-            waits: None,
-            asked_before: None,
-            superseded: None,
-            ask: self.ask,
-            tools: self.shared.tools.clone(),
-            max_text_frame_bytes: self.shared.limits.max_text_frame_bytes,
-        }
+/// Gives a message of which the client shows nothing yet, and in whose turn nothing waits.
+fn message(dialogue: &Dialogue<'_>, turn: TurnId) -> AiMessage {
+    AiMessage {
+        turn,
+        shown: Vec::new(),
+        waits: None,
+        asked_before: None,
+        superseded: None,
+        ask: dialogue.ask,
+        tools: dialogue.shared.tools.clone(),
+        max_text_frame_bytes: dialogue.shared.limits.max_text_frame_bytes,
     }
 }
 
@@ -336,7 +300,7 @@ fn open_in(view: &SessionView, turn: TurnId) -> Option<ApprovalRequest> {
     view.approval_request.clone().filter(|_| view.turn == Some(turn))
 }
 
-/// Names the protocol and the turn of an answer.
-fn named(response: Response, turn: TurnId) -> Response {
-    ([(VERSION, "v1")], turns::named(response, turn)).into_response()
+/// Names the protocol of an answer.
+fn versioned(response: Response) -> Response {
+    ([(VERSION, "v1")], response).into_response()
 }

@@ -22,6 +22,28 @@ pub(crate) struct DecidedCall {
     pub(crate) came: Came,
 }
 
+/// Decisions that name calls of a chat, and the turn to go on with.
+#[derive(Debug)]
+pub(crate) struct DecidedCalls {
+    /// The turn that was open if a decision is about it, else that of the last decision.
+    pub(crate) turn: TurnId,
+    pub(crate) calls: Vec<DecidedCall>,
+}
+
+impl DecidedCalls {
+    /// Chooses the turn to go on with; `None` if no decision names a call.
+    pub(super) fn of(calls: Vec<DecidedCall>, open: Option<TurnId>) -> Option<Self> {
+        let of_open = calls.iter().find(|decided| open == Some(decided.turn));
+        let turn = of_open.or(calls.last())?.turn;
+        Some(Self { turn, calls })
+    }
+
+    /// Tells whether a decision is about this call.
+    pub(crate) fn is_about(&self, call: CallId) -> bool {
+        self.calls.iter().any(|decided| decided.call == call)
+    }
+}
+
 /// When a decision came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Came {
@@ -38,7 +60,7 @@ pub(crate) enum Came {
 ///
 /// # Errors
 /// A problem where the caller may not decide, a decision does not fit, or it is not known whether it counts.
-pub(crate) async fn decide(
+pub(super) async fn decide(
     shared: &Shared,
     caller: &Caller,
     surface: &'static str,

@@ -1,5 +1,5 @@
-//! The parts that the protocols of other projects share: bodies with a client's history, approvals by an id, streamed
-//! texts.
+//! The parts that the protocols of other projects share: a client's dialogue with a chat, bodies with a client's
+//! history, approvals by an id, streamed texts.
 //!
 //! A client of such a protocol sends its whole history each time. It decides nothing: of a body only the last message
 //! counts, and an approval counts for the digest in its id alone. Where it is an earlier message with another text, the
@@ -9,6 +9,7 @@
 //! - Deciding: `approval_id` binds a decision to a call and its digest, and `decided` carries decisions out.
 //! - Placing: `forks` finds the chat of a message, and `look_back` reads it from its end. `history` gives the texts of a
 //!   chat, and `takeover` begins a chat with them.
+//! - Answering: `dialogue` begins or finds a turn, decides, and opens the stream in which the turn is told.
 //! - Telling: `speech` begins and ends the texts of a stream, and `spoken` compares them with the stored ones. `cut` says
 //!   why a stream ended early, and `iso8601` writes moments.
 //! - Testing: `scenes` has turns that each surface must tell, and `scene` plays them to a mapper.
@@ -20,6 +21,7 @@ pub(crate) mod body;
 pub(crate) mod cut;
 pub(crate) mod decided;
 pub(crate) mod decision;
+pub(crate) mod dialogue;
 pub(crate) mod forks;
 pub(crate) mod history;
 pub(crate) mod iso8601;
