@@ -38,7 +38,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     let (builder, mirror) = match setup::store(&wanted.tools.database, &wanted.tools.toolkits).await
     {
         Ok(store) => {
-            let mirror = notes::mirror(&store, &wanted.tools).await?;
+            let mirror = notes::mirror(&store, &wanted.tools, locale)?;
             (setup::builder(store, &wanted.tools.toolkits, language), mirror)
         }
         Err(failure) if failure.is_of_a_held_database() && reads(&wanted)? => {

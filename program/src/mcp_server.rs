@@ -23,7 +23,7 @@ pub(crate) async fn run(wanted: McpServe) -> Result<(), Failure> {
     // From here on a signal must end the program in order.
     let mut signals = Signals::new()?;
     let store = setup::store(&wanted.tools.database, &wanted.tools.toolkits).await?;
-    let mirror = notes::mirror(&store, &wanted.tools).await?;
+    let mirror = notes::mirror(&store, &wanted.tools, wanted.language.first())?;
     let builder = setup::builder(store, &wanted.tools.toolkits, wanted.language.tag());
     // The runtime needs a model, but none is asked.
     let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;

@@ -65,7 +65,7 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let listeners = bound;
     let mcp = mcp::servers(&wanted.mcp).await?;
     let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
-    let mirror = notes::mirror(&store, &wanted.tools).await?;
+    let mirror = notes::mirror(&store, &wanted.tools, wanted.locale)?;
     let mut limits = Limits::default();
     limits.decision_timeout = wanted.decision_timeout;
     // The language of this machine says nothing about the persons elsewhere.

@@ -178,7 +178,7 @@ async fn mirror(store: &SqliteStore, user: &UserId, workspace: &Path) {
     // The runtime of the dispatches still runs: the mirror writes beside it.
     for what in ["mirror, all files written", "mirror, all files compared"] {
         let begun = Instant::now();
-        let report = notes::mirror::sync(store, user.clone(), workspace).await.unwrap();
+        let report = notes::mirror::repair(store, user.clone(), workspace).await.unwrap();
         println!("{what}: {} written in {:.1?}", report.written.len(), begun.elapsed());
     }
 }

@@ -6,14 +6,14 @@ use super::shared::{Database, Person, Workspace};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Notes {
-    /// Compare all pages with the files of the workspace, repair either side, and print the changes as JSON.
+    /// Write the files of the workspace anew if they differ from the pages, and print the changes as JSON.
     ///
-    /// An edited file becomes the page; if the page changed too, the edit is kept beside it.
-    Sync(Sync),
+    /// A file that was edited does not change its page: it is kept beside, under another name.
+    Repair(Repair),
 }
 
 #[derive(Debug, Options)]
-pub(crate) struct Sync {
+pub(crate) struct Repair {
     #[command(flatten)]
     pub(crate) database: Database,
     #[command(flatten)]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use madang::{UserId, store::SqliteStore};
 
-use crate::{args::Notes, failure::Failure};
+use crate::{args::Notes, failure::Failure, language::UiLanguage};
 
 /// Has no value here.
 #[derive(Debug)]
@@ -26,12 +26,12 @@ pub(crate) async fn clear(_: &SqliteStore, _: UserId, _: &Path) -> Result<Vec<St
     Err(Failure::new("notes are not kept as files on this system: leave --workspace out"))
 }
 
-#[expect(clippy::unused_async, reason = "where there is a mirror it waits")]
-pub(super) async fn start(
+pub(super) fn start(
     _: &SqliteStore,
     workspace: Option<&Path>,
     _: &Path,
     _: UserId,
+    _: UiLanguage,
 ) -> Result<Option<Mirror>, Failure> {
     match workspace {
         Some(_) => {

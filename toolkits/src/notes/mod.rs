@@ -52,14 +52,13 @@ pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
 
 /// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::ledger::Forget::tables). The last two
 /// tidy the full-text indexes, which otherwise keep deleted words.
-pub const FORGET: [&str; 10] = [
+pub const FORGET: [&str; 9] = [
     "DELETE FROM notes_blocks WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",
     "DELETE FROM notes_title_words WHERE rowid IN (SELECT number FROM notes_pages WHERE user_id = $1)",
     "DELETE FROM notes_files WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",
     "DELETE FROM notes_pages WHERE user_id = $1",
-    "DELETE FROM notes_files_left WHERE user_id = $1",
+    "DELETE FROM notes_files_written WHERE user_id = $1",
     "DELETE FROM notes_contexts WHERE user_id = $1",
-    "DELETE FROM notes_workspaces WHERE user_id = $1",
     "DELETE FROM notes_changes WHERE user_id = $1",
     "INSERT INTO notes_words (notes_words) SELECT 'optimize' WHERE $1 <> ''",
     "INSERT INTO notes_title_words (notes_title_words) SELECT 'optimize' WHERE $1 <> ''",

@@ -47,11 +47,12 @@ fn forget(home: &Home, user: &str) -> Value {
     ended.events().remove(0)
 }
 
-/// Lists the users whose folders the database knows.
-async fn workspaces(home: &Home) -> Vec<String> {
+/// Lists the users of whose files the database knows.
+async fn mirrored(home: &Home) -> Vec<String> {
     let options = SqliteConnectOptions::new().filename(home.database());
     let mut db = options.connect().await.unwrap();
-    let users = sqlx::query_scalar("SELECT user_id FROM notes_workspaces ORDER BY user_id");
+    let users =
+        sqlx::query_scalar("SELECT DISTINCT user_id FROM notes_files_written ORDER BY user_id");
     let users = users.fetch_all(&mut db).await.unwrap();
     db.close().await.unwrap();
     users
@@ -68,9 +69,9 @@ async fn a_forgotten_user_leaves_no_text_and_a_ledger_that_holds() {
     let home = written();
     let session = format!("kim-{SECRET}");
     let head = verified(&home, &["--session", &session])[0]["head"].clone();
-    assert_eq!(workspaces(&home).await, ["kim", "lee"]);
+    assert_eq!(mirrored(&home).await, ["kim", "lee"]);
     let told = forget(&home, "kim");
-    assert_eq!(workspaces(&home).await, ["lee"]);
+    assert_eq!(mirrored(&home).await, ["lee"]);
     assert_eq!(
         (&told["sessions"], &told["calls"], &told["messages"], &told["workspace"]),
         (&json!(1), &json!(2), &json!(2), &json!(true))

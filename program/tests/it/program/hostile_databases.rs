@@ -23,7 +23,7 @@ fn commands(home: &Home) -> Vec<(Vec<String>, &'static str)> {
         (&["ledger"], ""),
         (&["ledger", "--verify"], ""),
         (&["forget", "kim", "--yes"], ""),
-        (&["notes", "sync"], ""),
+        (&["notes", "repair"], ""),
     ];
     let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
     all.into_iter().map(|(words, input)| (owned(words), input)).collect()

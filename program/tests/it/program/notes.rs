@@ -1,4 +1,4 @@
-//! Tests that a chat and a call write Markdown files, and an edit of one changes the page.
+//! Tests that a chat and a call write Markdown files, and that nothing about a file fails a call.
 
 use std::fs;
 
@@ -45,24 +45,44 @@ fn the_daily_note_of_a_chat_is_a_markdown_file_when_the_program_ends() {
 }
 
 #[test]
-fn an_edit_made_outside_is_in_the_page_after_a_sync() {
+fn an_edit_of_a_file_is_kept_under_another_name_and_that_is_said() {
     let home = Home::new();
     let arguments = daily_note().to_string();
     let to = ["--toolkit", "notes", "--workspace", "mine"];
     let made = home.run(&[&["call", "create_page_with_blocks", "-"], &to[..]].concat(), arguments);
-    assert_eq!(made.code, Some(0), "{made:?}");
+    assert_eq!((made.code, &*made.err), (Some(0), ""), "{made:?}");
     let file = home.path("mine/2026-01-25 일일 노트.md");
     assert_eq!(fs::read_to_string(&file).unwrap(), DAILY_NOTE);
-    fs::write(&file, DAILY_NOTE.replace("[ ] 산책", "[x] 산책")).unwrap();
-    let synced = home.run(&["notes", "sync", "--workspace", "mine"], "");
-    assert_eq!(synced.code, Some(0), "{synced:?}");
-    let report: Value = serde_json::from_str(&synced.out).unwrap();
-    assert_eq!(report["imported"], json!(["2026-01-25 일일 노트.md"]));
+    let edit = DAILY_NOTE.replace("[ ] 산책", "[x] 산책");
+    fs::write(&file, &edit).unwrap();
+    let repaired = home.run(&["notes", "repair", "--workspace", "mine"], "");
+    assert_eq!(repaired.code, Some(0), "{repaired:?}");
+    let report: Value = serde_json::from_str(&repaired.out).unwrap();
+    assert_eq!(report["keptBeside"], json!(["2026-01-25 일일 노트 (conflict).md"]));
+    assert_eq!(report["written"], json!(["2026-01-25 일일 노트.md"]));
+    assert_eq!(fs::read_to_string(&file).unwrap(), DAILY_NOTE);
+    let kept = home.path("mine/2026-01-25 일일 노트 (conflict).md");
+    assert_eq!(fs::read_to_string(&kept).unwrap(), edit);
+
+    fs::write(&file, &edit).unwrap();
     let found = home.run(&[&["call", "query_blocks", r#"{"query":"산책"}"#], &to[..]].concat(), "");
-    assert!(found.out.contains("[x] 산책"), "{found:?}");
-    let foreign = home.run(&["notes", "sync", "--workspace", "mine", "--user", "lee"], "");
-    assert_eq!((foreign.code, foreign.out.as_str()), (Some(1), ""));
-    assert!(foreign.err.contains("give another folder"), "{foreign:?}");
+    assert_eq!(found.code, Some(0), "{found:?}");
+    assert!(found.out.contains("[ ] 산책"), "{found:?}");
+    assert!(found.err.contains("2026-01-25 일일 노트 (conflict 2).md"), "{found:?}");
+}
+
+#[test]
+fn a_folder_that_is_none_fails_no_call_and_is_said() {
+    let home = Home::new();
+    fs::write(home.path("mine"), "a file").unwrap();
+    let arguments = daily_note().to_string();
+    let to = ["--toolkit", "notes", "--workspace", "mine"];
+    let made = home.run(&[&["call", "create_page_with_blocks", "-"], &to[..]].concat(), arguments);
+    assert_eq!(made.code, Some(0), "{made:?}");
+    assert!(made.out.contains("\"status\":\"ok\""), "{made:?}");
+    assert!(made.err.contains("could not be written as files"), "{made:?}");
+    assert_eq!(fs::read_to_string(home.path("mine")).unwrap(), "a file");
+    home.run(&["notes", "repair", "--workspace", "mine"], "").failed_with(&["workspace", "mine"]);
 }
 
 #[test]
@@ -87,14 +107,15 @@ fn no_name_of_a_folder_or_a_page_reaches_the_terminal_as_it_obeys_it() {
     let made =
         home.run(&["call", "create_page_with_blocks", &*arguments, "--toolkit", "notes"], "");
     assert_eq!(made.code, Some(0), "{made:?}");
-    let synced = home.run(&["notes", "sync", "--workspace", folder], "");
-    assert_eq!((synced.code, &*synced.err), (Some(0), ""), "{synced:?}");
-    let foreign = home.run(&["notes", "sync", "--workspace", folder, "--user", "lee"], "");
-    assert!(foreign.code == Some(1) && foreign.err.contains("202e"), "{foreign:?}");
-    for printed in [&made.out, &synced.out, &foreign.err] {
+    let repaired = home.run(&["notes", "repair", "--workspace", folder], "");
+    assert_eq!((repaired.code, &*repaired.err), (Some(0), ""), "{repaired:?}");
+    fs::write(home.path("file\u{202e}"), "").unwrap();
+    let blocked = home.run(&["notes", "repair", "--workspace", "file\u{202e}"], "");
+    assert!(blocked.code == Some(1) && blocked.err.contains("202e"), "{blocked:?}");
+    for printed in [&made.out, &repaired.out, &blocked.err] {
         assert!(!printed.contains(is_obeyed), "{printed:?}");
     }
-    let report: Value = serde_json::from_str(&synced.out).unwrap();
+    let report: Value = serde_json::from_str(&repaired.out).unwrap();
     let workspace = report["workspace"].as_str().unwrap();
     assert!(workspace.ends_with(folder), "it is the same name: {workspace:?}");
 }

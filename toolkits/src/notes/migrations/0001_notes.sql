@@ -119,41 +119,42 @@ CREATE VIRTUAL TABLE notes_title_words USING fts5 (
     one, two, scope, content = '', contentless_delete = 1, tokenize = "unicode61 categories 'L* N* Co So'"
 );
 
--- What the Markdown mirror knows of each page's file. A page is to be written while `changes` and `mirrored` differ; both
--- are counted in the transaction of the change, so that no crash loses one.
+-- Which pages the Markdown mirror has to write: those whose `changes` and `mirrored` differ. Changes are counted in their
+-- own transactions, so that no crash loses one.
 CREATE TABLE notes_files (
     page INTEGER PRIMARY KEY REFERENCES notes_pages (number),
     changes INTEGER NOT NULL DEFAULT 1,
-    mirrored INTEGER NOT NULL DEFAULT 0,
-    -- The SHA-256 of what was written last, and of what is being written.
-    written BLOB CHECK (length(written) = 32),
-    coming BLOB CHECK (length(coming) = 32),
-    -- Where that is, from the workspace on; nothing before the first file. It is to be moved while `moves` and `moved`
-    -- differ: they count new names of the page and of those that it lies in.
-    place TEXT,
-    moves INTEGER NOT NULL DEFAULT 0,
-    moved INTEGER NOT NULL DEFAULT 0
+    mirrored INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 
 CREATE INDEX notes_files_to_write ON notes_files (page) WHERE changes <> mirrored;
-CREATE INDEX notes_files_to_move ON notes_files (page) WHERE moves <> moved;
 
--- Files of pages that are gone, until the mirror has taken them away.
-CREATE TABLE notes_files_left (
-    number INTEGER PRIMARY KEY AUTOINCREMENT,
+-- The files that the mirror wrote or was about to write, by place and SHA-256, so that no other file is taken for one.
+CREATE TABLE notes_files_written (
     user_id TEXT NOT NULL,
-    page_id TEXT NOT NULL,
+    -- From the workspace on.
     place TEXT NOT NULL,
-    written BLOB CHECK (length(written) = 32),
-    coming BLOB CHECK (length(coming) = 32)
-) STRICT;
+    hash BLOB NOT NULL CHECK (length(hash) = 32),
+    -- Whose file it is; nothing when the page is gone or has another place, so that the file goes.
+    page INTEGER,
+    PRIMARY KEY (user_id, place, hash)
+) STRICT, WITHOUT ROWID;
 
-CREATE INDEX notes_files_left_user ON notes_files_left (user_id);
+CREATE INDEX notes_files_written_page ON notes_files_written (page);
+CREATE INDEX notes_files_written_gone ON notes_files_written (user_id, place) WHERE page IS NULL;
 
 CREATE TRIGGER notes_pages_renamed AFTER UPDATE OF file_name, parent ON notes_pages
 WHEN NEW.file_name <> OLD.file_name OR NEW.parent IS NOT OLD.parent
 BEGIN
-    UPDATE notes_files SET moves = moves + 1 WHERE page IN (
+    UPDATE notes_files SET changes = changes + 1 WHERE page IN (
+        WITH RECURSIVE inside (number) AS (
+            SELECT NEW.number
+            UNION
+            SELECT page.number FROM inside JOIN notes_pages page ON page.parent = inside.number
+        )
+        SELECT number FROM inside
+    );
+    UPDATE notes_files_written SET page = NULL WHERE page IN (
         WITH RECURSIVE inside (number) AS (
             SELECT NEW.number
             UNION
@@ -165,8 +166,7 @@ END;
 
 CREATE TRIGGER notes_pages_going BEFORE DELETE ON notes_pages
 BEGIN
-    INSERT INTO notes_files_left (user_id, page_id, place, written, coming)
-    SELECT OLD.user_id, OLD.id, place, written, coming FROM notes_files WHERE page = OLD.number AND place IS NOT NULL;
+    UPDATE notes_files_written SET page = NULL WHERE page = OLD.number;
     DELETE FROM notes_files WHERE page = OLD.number;
     DELETE FROM notes_title_words WHERE rowid = OLD.number;
 END;
@@ -188,12 +188,6 @@ BEGIN
     UPDATE notes_pages SET blocks = blocks - 1 WHERE number = OLD.page;
     UPDATE notes_files SET changes = changes + 1 WHERE page = OLD.page;
 END;
-
--- Which workspace is a user's: the folder has the same word in a file of its own.
-CREATE TABLE notes_workspaces (
-    user_id TEXT PRIMARY KEY,
-    id TEXT NOT NULL
-) STRICT, WITHOUT ROWID;
 
 -- A new place among the neighbours alone is no change: rebalancing keeps the order.
 CREATE TRIGGER notes_blocks_changed AFTER UPDATE OF parent, content ON notes_blocks

@@ -20,42 +20,55 @@ use rustix::{
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{
-    hash::{Hash, hash},
-    plan::Found,
-    rename::{exchange, rename_new},
-    steps::Steps,
-};
+use super::{hash::Hash, rename::rename_new, steps::Steps};
 
-/// The largest file that is read as text.
-const MAX_TEXT: usize = 16 << 20;
 /// The most bytes of a file that are hashed. The longest page has fewer, so a longer file is never taken for the
 /// mirror's.
 const MAX_BYTES: u64 = 1 << 30;
 /// The most copies beside one file.
 const MAX_COPIES: usize = 10_000;
-/// The file that names the owner of a workspace.
-pub(super) const CLAIM: &str = ".madang-workspace";
-/// The prefix of incomplete files, which may be deleted.
+/// The most looks at a place during one write, so that a program that creates its file there again and again cannot hold
+/// the mirror up.
+const MAX_LOOKS: usize = 4;
+/// The prefix of incomplete files, which lie in the workspace itself and may be deleted.
 const WRITING: &str = ".madang-writing-";
-/// The prefix of complete files that are about to change places with the old ones.
-pub(super) const READY: &str = ".madang-ready-";
 
 /// An open workspace folder.
 #[derive(Debug)]
 pub(super) struct Folder {
-    pub(super) root: OwnedFd,
-    pub(super) steps: Steps,
+    root: OwnedFd,
+    steps: Steps,
 }
 
-/// The result of placing a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Placed {
+/// The finding at the place of a page's file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// No file.
+    Absent,
+    /// A plain file.
+    File(Hash),
+    /// Something other than a plain file, such as a link or a folder, or something behind one. It is never touched.
+    Odd,
+}
+
+/// The result of writing a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Put {
+    /// The file is in its place.
     InPlace,
-    /// Another program changed the file meanwhile, and its version stays.
-    Raced,
-    /// Another program changed it twice meanwhile. One version stays, and the other now has this name.
-    RacedTwice(String),
+    /// Something other than a plain file is in the way.
+    Blocked,
+}
+
+/// The result of removing a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Removal {
+    /// The file is removed.
+    Complete,
+    /// No file stood there.
+    Absent,
+    /// The mirror did not write what stands there, so it stays.
+    Left,
 }
 
 impl Folder {
@@ -66,70 +79,130 @@ impl Folder {
         Ok(Self { root, steps })
     }
 
-    /// Claims the folder for an owner, and tells whether the owner has it.
-    pub(super) fn claim(&self, word: &str) -> io::Result<bool> {
-        let name = [CLAIM.to_owned()];
-        if let Placed::InPlace = match self.read(&name)? {
-            Found::Absent => self.write(&name, word.as_bytes(), None)?,
-            Found::File { .. } | Found::Odd => Placed::Raced,
-        } {
-            return Ok(true);
-        }
-        Ok(is(&self.read(&name)?, &hash(word.as_bytes())))
-    }
-
     /// Reads the file at a path.
     pub(super) fn read(&self, path: &[String]) -> io::Result<Found> {
         let Some((name, folders)) = path.split_last() else { return Ok(Found::Odd) };
-        let folder = match self.folder(folders, Missing::Leave) {
-            Ok(Some(folder)) => folder,
-            Ok(None) => return Ok(Found::Absent),
-            Err(errno) => return odd(errno),
-        };
-        read(&folder, name)
+        match self.folder(folders, Missing::Leave) {
+            Ok(Some(folder)) => read(&folder, name),
+            Ok(None) => Ok(Found::Absent),
+            Err(errno) => odd(errno),
+        }
     }
 
-    /// Writes a file completely and durably, then puts it into its place in one step. It replaces only a file with the
-    /// hash `over`, or none; another program's file stays.
+    /// Writes a file completely and durably, then puts it into its place in one step. It replaces only a file with one
+    /// of the hashes `ours`. Another program's file is renamed, and its new name goes to `kept`, also before an error.
     pub(super) fn write(
         &self,
         path: &[String],
         text: &[u8],
-        over: Option<Hash>,
-    ) -> io::Result<Placed> {
+        ours: &[Hash],
+        kept: &mut Vec<String>,
+    ) -> io::Result<Put> {
         let (name, folders) = path.split_last().ok_or(Errno::INVAL)?;
         self.steps.before("folders")?;
-        let folder = self.folder(folders, Missing::Create)?.ok_or(Errno::NOENT)?;
-        let id = Uuid::now_v7();
-        let (writing, ready) = (format!("{WRITING}{id}.tmp"), format!("{READY}{id}.tmp"));
+        let folder = match self.folder(folders, Missing::Create) {
+            Ok(folder) => folder.ok_or(Errno::NOENT)?,
+            Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Put::Blocked),
+            Err(errno) => return Err(errno.into()),
+        };
+        let writing = self.write_aside(text)?;
+        let mut moved = Vec::new();
+        let placed = self.place(&writing, (&folder, name), ours, &mut moved);
+        kept.extend(moved.into_iter().map(|name| within(folders, name)));
+        if !matches!(placed, Ok(Put::InPlace)) {
+            unlinkat(&self.root, &*writing, AtFlags::empty())?;
+        }
+        self.steps.before("sync folder")?;
+        fsync(&folder)?;
+        placed
+    }
+
+    /// Removes a file of the mirror, and the folders that are empty then. A file without one of the hashes `ours`
+    /// stays.
+    pub(super) fn remove(&self, path: &[String], ours: &[Hash]) -> io::Result<Removal> {
+        let Some((name, folders)) = path.split_last() else { return Ok(Removal::Absent) };
+        let folder = match self.folder(folders, Missing::Leave) {
+            Ok(Some(folder)) => folder,
+            Ok(None) => return Ok(Removal::Absent),
+            Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Removal::Left),
+            Err(errno) => return Err(errno.into()),
+        };
+        self.steps.before("look")?;
+        match read(&folder, name)? {
+            Found::Absent => return Ok(Removal::Absent),
+            Found::File(hash) if ours.contains(&hash) => {}
+            Found::File(_) | Found::Odd => return Ok(Removal::Left),
+        }
+        unlinkat(&folder, name.as_str(), AtFlags::empty())?;
+        self.steps.before("sync folder")?;
+        fsync(&folder)?;
+        self.leave(folders)?;
+        Ok(Removal::Complete)
+    }
+
+    /// Removes files that a process left when it ended during a write. Each is a copy of what the store has.
+    pub(super) fn sweep(&self) -> io::Result<()> {
+        for entry in Dir::read_from(&self.root)? {
+            let entry = entry?;
+            if entry.file_name().to_bytes().starts_with(WRITING.as_bytes()) {
+                unlinkat(&self.root, entry.file_name(), AtFlags::empty())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a complete file under a name of its own, and returns the name.
+    fn write_aside(&self, text: &[u8]) -> io::Result<String> {
+        let name = format!("{WRITING}{}.tmp", Uuid::now_v7());
         self.steps.before("create")?;
         let flags =
             OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let mut file = File::from(openat(&folder, &*writing, flags, Mode::from_raw_mode(0o666))?);
-        self.steps.before("write")?;
-        file.write_all(text)?;
-        self.steps.before("sync")?;
-        file.sync_all()?;
-        drop(file);
-        self.steps.before("ready")?;
-        renameat(&folder, &*writing, &folder, &*ready)?;
-        self.steps.before("place")?;
-        let placed = match over {
-            None => self.place_new(&folder, &ready, name),
-            Some(over) => self.place_over(&folder, &ready, name, Sides { ours: hash(text), over }),
-        }?;
-        self.steps.before("sync folder")?;
-        fsync(&folder)?;
-        Ok(match placed {
-            Placed::RacedTwice(kept) => Placed::RacedTwice(within(folders, kept)),
-            Placed::InPlace | Placed::Raced => placed,
-        })
+        let file = openat(&self.root, &*name, flags, Mode::from_raw_mode(0o666))?;
+        let mut file = File::from(file);
+        let full = self.steps.before("disk").and_then(|()| file.write_all(text));
+        if let Err(error) = full.and_then(|()| file.sync_all()) {
+            // A full disk needs the room.
+            unlinkat(&self.root, &*name, AtFlags::empty())?;
+            return Err(error);
+        }
+        self.steps.before("written")?;
+        Ok(name)
     }
 
-    /// Renames the file at a path to a free name beside it, and returns that name.
-    pub(super) fn keep_beside(&self, path: &[String]) -> io::Result<String> {
-        let (name, folders) = path.split_last().ok_or(Errno::INVAL)?;
-        let folder = self.folder(folders, Missing::Leave)?.ok_or(Errno::NOENT)?;
+    /// Gives a written file its place. The look comes right before the renaming, because no system replaces a file on
+    /// condition.
+    fn place(
+        &self,
+        writing: &str,
+        (folder, name): (&OwnedFd, &str),
+        ours: &[Hash],
+        moved: &mut Vec<String>,
+    ) -> io::Result<Put> {
+        for _ in 0..MAX_LOOKS {
+            self.steps.before("look")?;
+            let placed = match read(folder, name)? {
+                Found::Absent => rename_new((&self.root, writing), (folder, name)),
+                Found::File(hash) if ours.contains(&hash) => {
+                    renameat(&self.root, writing, folder, name)
+                }
+                Found::File(_) => {
+                    moved.push(self.keep_beside(folder, name)?);
+                    continue;
+                }
+                Found::Odd => return Ok(Put::Blocked),
+            };
+            match placed {
+                Ok(()) => return Ok(Put::InPlace),
+                // Another program was quicker.
+                Err(Errno::EXIST) => {}
+                Err(errno) => return Err(errno.into()),
+            }
+        }
+        Err(Errno::BUSY.into())
+    }
+
+    /// Renames a file to a free name beside it, and returns that name.
+    fn keep_beside(&self, folder: &OwnedFd, name: &str) -> io::Result<String> {
         let stem = name.strip_suffix(".md").unwrap_or(name);
         self.steps.before("keep beside")?;
         for number in 1..=MAX_COPIES {
@@ -137,12 +210,8 @@ impl Folder {
                 1 => format!("{stem} (conflict).md"),
                 number => format!("{stem} (conflict {number}).md"),
             };
-            match rename_new(&folder, name, &copy) {
-                Ok(()) => {
-                    fsync(&folder)?;
-                    self.steps.before("kept beside")?;
-                    return Ok(within(folders, copy));
-                }
+            match rename_new((folder, name), (folder, &copy)) {
+                Ok(()) => return Ok(copy),
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
             }
@@ -150,95 +219,24 @@ impl Folder {
         Err(Errno::EXIST.into())
     }
 
-    /// Removes files that a process left when it ended during a write. A possible edit of a person is kept under a
-    /// returned name.
-    pub(super) fn sweep(
-        &self,
-        folders: &[String],
-        is_ours: impl Fn(&Hash) -> bool,
-    ) -> io::Result<Vec<String>> {
-        let folder = match self.folder(folders, Missing::Leave) {
-            Ok(Some(folder)) => folder,
-            Ok(None) | Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Vec::new()),
-            Err(errno) => return Err(errno.into()),
-        };
-        let mut kept = Vec::new();
-        for entry in Dir::read_from(&folder)? {
-            let entry = entry?;
-            let Ok(name) = entry.file_name().to_str() else { continue };
-            if name.starts_with(WRITING) {
-                unlinkat(&folder, name, AtFlags::empty())?;
-            } else if name.starts_with(READY) {
-                match read(&folder, name)? {
-                    Found::File { hash, .. } if is_ours(&hash) => {
-                        unlinkat(&folder, name, AtFlags::empty())?;
-                    }
-                    Found::File { .. } => {
-                        kept.push(within(folders, recover(&folder, name)?));
-                    }
-                    Found::Absent | Found::Odd => {}
-                }
+    /// Removes the folders around a removed file, as far as they are empty.
+    fn leave(&self, folders: &[String]) -> io::Result<()> {
+        let mut folders = folders;
+        while let Some((name, around)) = folders.split_last() {
+            let Ok(Some(folder)) = self.folder(around, Missing::Leave) else { return Ok(()) };
+            self.steps.before("leave")?;
+            match unlinkat(&folder, name.as_str(), AtFlags::REMOVEDIR) {
+                Ok(()) => fsync(&folder)?,
+                // The folder is not empty, or may not be removed.
+                Err(_) => return Ok(()),
             }
+            folders = around;
         }
-        Ok(kept)
-    }
-
-    fn place_new(&self, folder: &OwnedFd, ready: &str, name: &str) -> io::Result<Placed> {
-        match rename_new(folder, ready, name) {
-            Ok(()) => Ok(Placed::InPlace),
-            Err(Errno::EXIST) => {
-                self.steps.before("remove")?;
-                unlinkat(folder, ready, AtFlags::empty())?;
-                Ok(Placed::Raced)
-            }
-            Err(errno) => Err(errno.into()),
-        }
-    }
-
-    /// Exchanges both files, and checks the old one. An unexpected edit goes back to its place.
-    fn place_over(
-        &self,
-        folder: &OwnedFd,
-        ready: &str,
-        name: &str,
-        Sides { ours, over }: Sides,
-    ) -> io::Result<Placed> {
-        match exchange(folder, ready, name) {
-            Ok(()) => {}
-            Err(Errno::NOENT) => return self.place_new(folder, ready, name),
-            // This file system cannot exchange files. A look right before leaves a short gap.
-            Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
-                if !is(&read(folder, name)?, &over) {
-                    unlinkat(folder, ready, AtFlags::empty())?;
-                    return Ok(Placed::Raced);
-                }
-                renameat(folder, ready, folder, name)?;
-                return Ok(Placed::InPlace);
-            }
-            Err(errno) => return Err(errno.into()),
-        }
-        self.steps.before("look")?;
-        let placed = if is(&read(folder, ready)?, &over) {
-            Placed::InPlace
-        } else {
-            exchange(folder, ready, name)?;
-            if !is(&read(folder, ready)?, &ours) {
-                // Another program wrote once more, over the mirror's file.
-                return Ok(Placed::RacedTwice(recover(folder, ready)?));
-            }
-            Placed::Raced
-        };
-        self.steps.before("remove")?;
-        unlinkat(folder, ready, AtFlags::empty())?;
-        Ok(placed)
+        Ok(())
     }
 
     /// Opens a folder by its names, the outermost first. A link among them is an error.
-    pub(super) fn folder(
-        &self,
-        names: &[String],
-        missing: Missing,
-    ) -> Result<Option<OwnedFd>, Errno> {
+    fn folder(&self, names: &[String], missing: Missing) -> Result<Option<OwnedFd>, Errno> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
         let mut at = openat(&self.root, ".", flags, Mode::empty())?;
         for name in names {
@@ -262,19 +260,12 @@ impl Folder {
 
 /// The treatment of a missing folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Missing {
+enum Missing {
     Create,
     Leave,
 }
 
-/// A new file and the file that it replaces.
-#[derive(Debug, Clone, Copy)]
-struct Sides {
-    ours: Hash,
-    over: Hash,
-}
-
-pub(super) fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
+fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
     // Without NONBLOCK, opening a pipe would wait for ever.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(folder, OsStr::from_bytes(name.as_bytes()), flags, Mode::empty()) {
@@ -286,15 +277,11 @@ pub(super) fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
         return Ok(Found::Odd);
     }
     let (mut file, mut digest) = (File::from(file).take(MAX_BYTES), Sha256::new());
-    let mut bytes = Vec::new();
-    file.by_ref().take(MAX_TEXT as u64 + 1).read_to_end(&mut bytes)?;
-    digest.update(&bytes);
-    let text = if bytes.len() > MAX_TEXT { None } else { String::from_utf8(bytes).ok() };
-    let mut more = [0; 64 << 10];
+    let mut bytes = vec![0; 64 << 10];
     loop {
-        match file.read(&mut more) {
-            Ok(0) => return Ok(Found::File { hash: digest.finalize().into(), text }),
-            Ok(count) => digest.update(&more[..count]),
+        match file.read(&mut bytes) {
+            Ok(0) => return Ok(Found::File(digest.finalize().into())),
+            Ok(count) => digest.update(&bytes[..count]),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
         }
@@ -309,20 +296,8 @@ fn odd(errno: Errno) -> io::Result<Found> {
     }
 }
 
-pub(super) fn is(found: &Found, expected: &Hash) -> bool {
-    matches!(found, Found::File { hash, .. } if hash == expected)
-}
-
-pub(super) fn within(folders: &[String], name: String) -> String {
+fn within(folders: &[String], name: String) -> String {
     let mut path = folders.to_vec();
     path.push(name);
     path.join("/")
-}
-
-/// Keeps a possible edit of a person, and returns its name in the folder.
-pub(super) fn recover(folder: &OwnedFd, name: &str) -> io::Result<String> {
-    let kept = format!("recovered {}.md", Uuid::now_v7());
-    rename_new(folder, name, &kept)?;
-    fsync(folder)?;
-    Ok(kept)
 }

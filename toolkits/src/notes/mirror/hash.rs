@@ -8,8 +8,3 @@ pub(super) type Hash = [u8; 32];
 pub(super) fn hash(bytes: &[u8]) -> Hash {
     Sha256::digest(bytes).into()
 }
-
-/// Reads a stored hash; `None` if it has another length.
-pub(super) fn as_hash(bytes: Option<Vec<u8>>) -> Option<Hash> {
-    bytes.and_then(|bytes| bytes.try_into().ok())
-}

@@ -1,31 +1,22 @@
 //! The Markdown mirror: each page of a user as a file, in folders that follow the tree.
 //!
-//! The store is the truth. A change of a page counts up a mark in the same transaction. After the commit a separate
-//! task writes the marked pages, and no tool waits for it. A renamed page moves its file, and a deleted page removes
-//! it.
+//! The mirror goes one way. The store is the truth, and files are written from it after the commit by a separate task;
+//! no tool waits for a file or fails because of one. At the start all files are compared with their pages and repaired.
+//! A renamed page gets a new file, and the old one is removed, as that of a deleted page is.
 //!
-//! - `task` waits for commits; `pass` goes through the pages: it reads each file, decides, writes, and records the
-//!   result.
-//! - `plan` decides; `markdown` and `diff` translate between pages and files; `hash` recognises files.
-//! - `marks` and `left` read and write the marks in the store; `gone` moves and removes files of renamed and deleted
-//!   pages.
-//! - `folder`, `leaving` and `rename` touch the files.
+//! - `task` waits for commits; `pass` goes through the pages and makes their files follow.
+//! - `records` reads which pages have changed, and records the files that the mirror wrote, by their `hash`.
+//! - `markdown` writes a page as text; `folder` and `rename` touch the files.
 //!
 //! Invariants:
-//! - A file that the mirror did not write is never overwritten. A person's edit becomes the page; if the page changed
-//!   too, the edit is kept beside it.
+//! - A file that the mirror did not write is neither overwritten nor removed. One at the place of a page is renamed.
 //! - Nothing is read or written through a link, or outside of the workspace.
-//! - After an end of the process at any step, the next pass repairs both sides.
-mod diff;
+//! - After an end of the process at any step, the next start repairs the files.
 mod folder;
-mod gone;
 mod hash;
-mod leaving;
-mod left;
 mod markdown;
-mod marks;
 mod pass;
-mod plan;
+mod records;
 mod rename;
 mod report;
 mod steps;
@@ -37,9 +28,8 @@ use std::path::{Path, PathBuf};
 
 use madang::UserId;
 
-pub use gone::clear;
-pub use pass::sync;
-pub use report::{MirrorError, MirrorReport};
+pub use pass::{clear, repair};
+pub use report::{MirrorEnd, MirrorError, MirrorReport};
 pub use task::Mirror;
 
 /// Removes the workspace of a user beside the database, with all files in it, and tells whether it existed. Removes a

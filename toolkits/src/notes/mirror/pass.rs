@@ -1,295 +1,202 @@
-//! Goes through the pages once: reads each file, decides, carries the step out and records it.
+//! Goes through the pages once: removes the files of pages that are gone, then writes those that differ from their pages.
 use std::{
-    collections::BTreeSet,
     io,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use madang::UserId;
-use tokio::task::spawn_blocking;
+use tokio::{sync::OnceCell, task::spawn_blocking};
 use tracing::warn;
 
 use super::{
-    super::{
-        block::OutlineLine, changes::lent, page::MAX_PAGE_BLOCKS, repository::NotesRepository,
-    },
-    diff::imported,
-    folder::{Folder, Placed},
-    hash::Hash,
-    markdown::parse,
-    marks::{Entry, Imported, Mark, Marks, Which},
-    plan::{Step, step},
-    report::{MirrorError, MirrorReport, Tally},
+    folder::{Folder, Found, Put, Removal},
+    records::{Entry, Records, Which, Whose, WrittenFile},
+    report::{MirrorError, MirrorReport},
     steps::Steps,
 };
 use madang::store::SqliteStore;
 
-/// Rounds in which changed pages are looked for again: an import changes its page, and an edit during a write needs a
-/// second look.
-const MAX_ROUNDS: usize = 4;
-
-/// Compares all pages of a user with the files of a workspace, once, and repairs either side.
+/// Compares all pages of a user with the files of a workspace, once, and makes the files follow the pages.
 ///
 /// # Errors
 /// [`MirrorError`]; the work done so far stays.
-pub async fn sync(
+pub async fn repair(
     store: &SqliteStore,
     user: UserId,
     workspace: &Path,
 ) -> Result<MirrorReport, MirrorError> {
-    Pass::open(store, user, workspace, Steps::default()).await?.reconcile().await
+    Pass::new(store, user, workspace, Steps::default()).run(Which::All).await
+}
+
+/// Removes all files that the mirror wrote for a user, as if all pages were deleted. Files that a person changed stay
+/// and are reported as left. Delete the pages afterwards, or the next start of a mirror writes them again.
+///
+/// # Errors
+/// [`MirrorError`]; the files removed so far stay removed, and a second call continues.
+pub async fn clear(
+    store: &SqliteStore,
+    user: UserId,
+    workspace: &Path,
+) -> Result<MirrorReport, MirrorError> {
+    Pass::new(store, user, workspace, Steps::default()).clear().await
 }
 
 /// A user's notes and their workspace.
 #[derive(Debug)]
 pub(super) struct Pass {
-    pub(super) marks: Marks,
-    pub(super) folder: Arc<Folder>,
+    pub(super) records: Records,
+    workspace: PathBuf,
 }
 
 impl Pass {
-    pub(super) async fn open(
-        store: &SqliteStore,
-        user: UserId,
-        workspace: &Path,
-        steps: Steps,
-    ) -> Result<Self, MirrorError> {
-        let (path, opening): (PathBuf, _) = (workspace.to_owned(), steps.clone());
-        let marks = Marks { store: store.clone(), user, steps };
-        let claim = marks.claim().await?;
-        let opened = spawn_blocking(move || {
-            let opened = Folder::open(&path, opening).and_then(|folder| {
-                let is_its_own = folder.claim(&claim)?;
-                Ok(is_its_own.then_some(folder))
-            });
-            match opened {
-                Ok(Some(folder)) => Ok(folder),
-                Ok(None) => Err(MirrorError::Foreign { path }),
-                Err(cause) => Err(MirrorError::Workspace { path, cause }),
-            }
-        });
-        let folder = opened.await.map_err(|_| MirrorError::Ending)??;
-        Ok(Self { marks, folder: Arc::new(folder) })
+    pub(super) fn new(store: &SqliteStore, user: UserId, workspace: &Path, steps: Steps) -> Self {
+        let records = Records { store: store.clone(), user, steps };
+        Self { records, workspace: workspace.to_owned() }
     }
 
-    /// Goes through all pages, then through those that changed meanwhile.
-    pub(super) async fn reconcile(&self) -> Result<MirrorReport, MirrorError> {
-        let mut tally = Tally::default();
-        tally.done.kept_beside = self.sweep().await?;
-        self.follow_pages(&mut tally).await?;
-        self.through(Which::All, &mut tally).await?;
-        self.rounds(&mut tally).await?;
-        Ok(tally.into())
-    }
-
-    /// Goes through the changed pages until none are left or a round achieves nothing.
-    pub(super) async fn catch_up(&self) -> Result<MirrorReport, MirrorError> {
-        let mut tally = Tally::default();
-        self.rounds(&mut tally).await?;
-        Ok(tally.into())
-    }
-
-    async fn rounds(&self, tally: &mut Tally) -> Result<(), MirrorError> {
-        for _ in 0..MAX_ROUNDS {
-            let before = tally.deeds();
-            self.follow_pages(tally).await?;
-            self.through(Which::Changed, tally).await?;
-            if tally.deeds() == before {
-                break;
-            }
+    /// Makes the files of these pages follow.
+    pub(super) async fn run(&self, which: Which) -> Result<MirrorReport, MirrorError> {
+        // Most commits change no page, and need no folder.
+        let opened = OnceCell::new();
+        let open = || opened.get_or_try_init(|| self.open(which));
+        if which == Which::All {
+            open().await?;
         }
-        Ok(())
-    }
-
-    async fn through(&self, which: Which, tally: &mut Tally) -> Result<(), MirrorError> {
+        let mut report = MirrorReport::default();
+        // Before anything is written, so that a page can take the place of another.
+        let mut after = String::new();
+        while let Some(files) = self.records.files(Whose::Gone, &mut after).await? {
+            let done = remove(open().await?, files, &mut report).await?;
+            self.records.forget(&done).await?;
+        }
         let mut after = 0;
-        while let Some(entries) = self.marks.read(which, &mut after).await? {
-            self.some(entries, tally).await?;
+        while let Some(entries) = self.records.pages(which, &mut after).await? {
+            self.some(open().await?, entries, &mut report).await?;
         }
-        Ok(())
+        Ok(report)
     }
 
-    /// Handles some pages: records the intended writes in one transaction before, and the results in one after.
+    async fn clear(&self) -> Result<MirrorReport, MirrorError> {
+        let folder = self.open(Which::All).await?;
+        let mut report = MirrorReport::default();
+        let mut after = String::new();
+        while let Some(files) = self.records.files(Whose::All, &mut after).await? {
+            remove(&folder, files, &mut report).await?;
+        }
+        Ok(report)
+    }
+
+    /// Opens the workspace anew for each walk, because a person may have moved or removed it.
+    pub(super) async fn open(&self, which: Which) -> Result<Arc<Folder>, MirrorError> {
+        let (path, steps) = (self.workspace.clone(), self.records.steps.clone());
+        let opening = spawn_blocking(move || {
+            let opened = Folder::open(&path, steps).and_then(|folder| {
+                if which == Which::All {
+                    folder.sweep()?;
+                }
+                Ok(Arc::new(folder))
+            });
+            opened.map_err(|cause| MirrorError::Workspace { path, cause })
+        });
+        opening.await.map_err(|_| MirrorError::Ending)?
+    }
+
+    /// Handles some pages: records the files to be written in one transaction before, and the written ones in one after.
     pub(super) async fn some(
         &self,
+        folder: &Arc<Folder>,
         entries: Vec<Entry>,
-        tally: &mut Tally,
+        report: &mut MirrorReport,
     ) -> Result<(), MirrorError> {
-        let look = |folder: &Folder, entry: &Entry| {
-            let found = folder.read(&entry.path);
-            found.map(|found| step(found, entry.kept, entry.wanted))
-        };
-        let (mut marks, mut writes) = (Vec::new(), Vec::new());
-        for (entry, step) in self.on_files(entries, look).await? {
-            let number = entry.page.number;
-            tally.look_at(number);
-            match step {
-                Ok(Step::Nothing) => {}
-                Ok(Step::Note) => marks.push((number, written(&entry))),
-                Ok(Step::Write { over }) => writes.push((entry, Overwrite::Ours(over))),
-                Ok(Step::KeepBeside { .. }) => writes.push((entry, Overwrite::TheirsKept)),
-                Ok(Step::Import { hash, text }) => match self.import(&entry, hash, &text).await? {
-                    Imported::Applied => tally.done.imported.push(entry.name()),
-                    Imported::Changed => {}
-                    Imported::Refused => writes.push((entry, Overwrite::TheirsKept)),
-                },
-                Ok(Step::Blocked) => {
-                    tally.blocked.insert(number, entry.name());
+        let look = |folder: &Folder, entry: &Entry| folder.read(&entry.path);
+        let (mut writes, mut written) = (Vec::new(), Vec::new());
+        for (entry, found) in on_files(folder, entries, look).await? {
+            match found {
+                Ok(Found::File(hash)) if hash == entry.wanted => {
+                    if entry.is_changed || !entry.is_recorded {
+                        written.push(entry);
+                    }
                 }
-                Err(error) => failed(&entry, &error, tally),
+                Ok(Found::Absent | Found::File(_)) => writes.push(entry),
+                Ok(Found::Odd) => report.blocked.push(entry.name()),
+                Err(error) => failed(&entry.name(), &error, report),
             }
         }
-        marks.extend(writes.iter().filter_map(|(entry, over)| coming(entry, *over)));
-        let gone = self.marks.mark(&marks).await?;
-        writes.retain(|(entry, _)| !gone.contains(&entry.page.number));
-        let written = self.write(writes, tally).await?;
-        self.marks.mark(&written).await.map(drop)
-    }
-
-    /// Does this with each file on a thread that may block, and returns each with what came of it.
-    pub(super) async fn on_files<T: Send + 'static, R: Send + 'static>(
-        &self,
-        files: Vec<T>,
-        work: impl Fn(&Folder, &T) -> R + Send + 'static,
-    ) -> Result<Vec<(T, R)>, MirrorError> {
-        let folder = self.folder.clone();
-        let working = spawn_blocking(move || {
-            let done = |file: T| {
-                let done = work(&folder, &file);
-                (file, done)
-            };
-            files.into_iter().map(done).collect()
-        });
-        working.await.map_err(|_| MirrorError::Ending)
-    }
-
-    async fn import(&self, entry: &Entry, file: Hash, text: &str) -> Result<Imported, MirrorError> {
-        let after = parse(text);
-        if after.len() > MAX_PAGE_BLOCKS {
-            return Ok(Imported::Refused);
-        }
-        let before = self.lines_of(entry).await?;
-        self.marks.import(entry, file, &imported(&before, after)).await
-    }
-
-    async fn lines_of(&self, entry: &Entry) -> Result<Vec<OutlineLine>, MirrorError> {
-        use madang::store::Store;
-        let mut reader = self.marks.store.reader().await?;
-        let db = lent(reader.connection())?;
-        let mut notes = NotesRepository::new(db, &self.marks.user);
-        Ok(notes.lines(&entry.page, 0, MAX_PAGE_BLOCKS).await?.items)
-    }
-
-    /// Writes the files, and returns the facts to be recorded.
-    async fn write(
-        &self,
-        writes: Vec<(Entry, Overwrite)>,
-        tally: &mut Tally,
-    ) -> Result<Vec<(i64, Mark)>, MirrorError> {
-        let mut marks = Vec::new();
-        for ((entry, _), Attempt { kept, placed }) in self.on_files(writes, place).await? {
-            if let Some(kept) = kept {
-                warn!(file = entry.name(), kept, "an edit of a page's file is kept beside it");
-                tally.done.kept_beside.push(kept);
-            }
-            match placed {
-                Ok(Placed::InPlace) => {
-                    tally.done.written.push(entry.name());
-                    marks.push((entry.page.number, written(&entry)));
-                }
-                // The page stays marked and is looked at again.
-                Ok(Placed::Raced) => {}
-                Ok(Placed::RacedTwice(kept)) => {
-                    warn!(file = entry.name(), kept, "an edit of a page's file is kept beside it");
-                    tally.done.kept_beside.push(kept);
-                }
-                Err(error) => failed(&entry, &error, tally),
-            }
-        }
-        Ok(marks)
-    }
-
-    /// Removes what an ended process left behind, in the folders of all pages.
-    pub(super) async fn sweep(&self) -> Result<Vec<String>, MirrorError> {
-        let mut folders = BTreeSet::from([Vec::new()]);
-        let around = |mut path: Vec<String>| {
-            path.pop();
-            path
-        };
-        for which in [Which::Moved, Which::All] {
-            let mut after = 0;
-            while let Some(entries) = self.marks.read(which, &mut after).await? {
-                for Entry { path, place, .. } in entries {
-                    folders.extend(place.into_iter().chain([path]).map(around));
-                }
-            }
-        }
-        let mut after = 0;
-        while let Some(left) = self.marks.left(&mut after).await? {
-            folders.extend(left.into_iter().map(|file| around(file.place)));
-        }
-        let (folder, ours) = (self.folder.clone(), self.marks.hashes().await?);
-        let sweeping = spawn_blocking(move || {
+        // Recorded once: another commit would wake the task again at once, for as long as the write fails.
+        let unrecorded = writes.iter().chain(&written).filter(|entry| !entry.is_recorded);
+        let outdated = self.records.intend(&unrecorded.collect::<Vec<_>>()).await?;
+        written.retain(|entry| !outdated.contains(&entry.page));
+        writes.retain(|entry| !outdated.contains(&entry.page));
+        let write = |folder: &Folder, entry: &Entry| {
             let mut kept = Vec::new();
-            for names in folders {
-                match folder.sweep(&names, |hash| ours.contains(hash)) {
-                    Ok(names) => kept.extend(names),
-                    Err(error) => warn!(%error, "a folder could not be cleared"),
-                }
+            let put = folder.write(&entry.path, entry.text.as_bytes(), &entry.ours, &mut kept);
+            (kept, put)
+        };
+        for (entry, (kept, put)) in on_files(folder, writes, write).await? {
+            let name = entry.name();
+            for kept in kept {
+                warn!(file = name, kept, "a file that the mirror did not write is kept beside");
+                report.kept_beside.push(kept);
             }
-            kept
-        });
-        sweeping.await.map_err(|_| MirrorError::Ending)
+            match put {
+                Ok(Put::InPlace) => {
+                    report.written.push(name);
+                    written.push(entry);
+                }
+                Ok(Put::Blocked) => report.blocked.push(name),
+                Err(error) => failed(&name, &error, report),
+            }
+        }
+        self.records.written(&written).await
     }
 }
 
-/// The file that a write replaces.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Overwrite {
-    /// The mirror's own last file, or none.
-    Ours(Option<Hash>),
-    /// No file: a person's file there got another name.
-    TheirsKept,
+/// Removes files, and returns the places of those that need no further attempt.
+async fn remove(
+    folder: &Arc<Folder>,
+    files: Vec<WrittenFile>,
+    report: &mut MirrorReport,
+) -> Result<Vec<String>, MirrorError> {
+    let remove = |folder: &Folder, file: &WrittenFile| folder.remove(&file.path, &file.ours);
+    let mut done = Vec::new();
+    for (file, removed) in on_files(folder, files, remove).await? {
+        let name = file.path.join("/");
+        match removed {
+            Ok(Removal::Complete) => report.removed.push(name.clone()),
+            Ok(Removal::Absent) => {}
+            Ok(Removal::Left) => {
+                warn!(file = name, "the file of a page that is gone was changed, and stays");
+                report.left.push(name.clone());
+            }
+            Err(error) => {
+                failed(&name, &error, report);
+                continue;
+            }
+        }
+        done.push(name);
+    }
+    Ok(done)
 }
 
-/// Builds the fact to be recorded before a write; `None` if an earlier attempt recorded it. Another commit would wake
-/// the task again at once, for as long as the write fails.
-fn coming(
-    Entry { page, path, place, kept, wanted, .. }: &Entry,
-    over: Overwrite,
-) -> Option<(i64, Mark)> {
-    let placed = match over {
-        Overwrite::Ours(over) => over.filter(|over| kept.coming == Some(*over)),
-        Overwrite::TheirsKept => None,
-    };
-    let is_known = kept.coming == Some(*wanted) && place.as_ref() == Some(path);
-    let mark = Mark::Coming { hash: *wanted, placed, place: path.join("/") };
-    (!is_known).then_some((page.number, mark))
+/// Does this with each file on a thread that may block, and returns each with what came of it.
+async fn on_files<T: Send + 'static, R: Send + 'static>(
+    folder: &Arc<Folder>,
+    files: Vec<T>,
+    work: impl Fn(&Folder, &T) -> R + Send + 'static,
+) -> Result<Vec<(T, R)>, MirrorError> {
+    let folder = folder.clone();
+    let working = spawn_blocking(move || {
+        let done = |file: T| {
+            let done = work(&folder, &file);
+            (file, done)
+        };
+        files.into_iter().map(done).collect()
+    });
+    working.await.map_err(|_| MirrorError::Ending)
 }
 
-fn written(entry: &Entry) -> Mark {
-    Mark::Written { hash: entry.wanted, changes: entry.changes, place: entry.name() }
-}
-
-/// The result of handling a file.
-struct Attempt {
-    kept: Option<String>,
-    placed: io::Result<Placed>,
-}
-
-fn place(folder: &Folder, (entry, over): &(Entry, Overwrite)) -> Attempt {
-    let (kept, over) = match over {
-        Overwrite::Ours(over) => (None, *over),
-        Overwrite::TheirsKept => match folder.keep_beside(&entry.path) {
-            Ok(kept) => (Some(kept), None),
-            Err(error) => return Attempt { kept: None, placed: Err(error) },
-        },
-    };
-    Attempt { kept, placed: folder.write(&entry.path, entry.text.as_bytes(), over) }
-}
-
-pub(super) fn failed(entry: &Entry, error: &io::Error, tally: &mut Tally) {
-    warn!(file = entry.name(), %error, "a page's file could not be read or written");
-    tally.failed.insert(entry.page.number, entry.name());
+fn failed(name: &str, error: &io::Error, report: &mut MirrorReport) {
+    warn!(file = name, %error, "a file of notes could not be read, written or removed");
+    report.failed.push(name.to_owned());
 }

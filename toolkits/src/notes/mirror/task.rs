@@ -1,5 +1,5 @@
 //! Runs the task that keeps a workspace equal to the store.
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::{collections::BTreeSet, mem, path::Path, time::Duration};
 
 use madang::UserId;
 use tokio::{
@@ -10,9 +10,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::{debug, warn};
 
 use super::{
-    marks::Which,
     pass::Pass,
-    report::{MirrorError, MirrorReport},
+    records::Which,
+    report::{MirrorEnd, MirrorError, MirrorReport},
     steps::Steps,
 };
 use madang::store::SqliteStore;
@@ -25,62 +25,57 @@ const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs
 #[derive(Debug)]
 pub struct Mirror {
     stop: DropGuard,
-    task: JoinHandle<()>,
+    task: JoinHandle<MirrorEnd>,
 }
 
 impl Mirror {
-    /// Opens the workspace, compares all pages, then writes each change soon after its commit. One workspace belongs to
-    /// one user.
-    ///
-    /// # Errors
-    /// [`MirrorError::Workspace`]. Later failures are logged and tried again.
-    pub async fn start(
-        store: &SqliteStore,
-        user: UserId,
-        workspace: &Path,
-    ) -> Result<Self, MirrorError> {
-        let pass = Pass::open(store, user, workspace, Steps::default()).await?;
+    /// Compares all pages with their files, then writes each change soon after its commit. Failures are logged and tried
+    /// again; [`stop`](Self::stop) returns those that remain. It must be called within a tokio runtime.
+    #[must_use]
+    pub fn start(store: &SqliteStore, user: UserId, workspace: &Path) -> Self {
+        let pass = Pass::new(store, user, workspace, Steps::default());
         let stop = CancellationToken::new();
-        let task = tokio::spawn(follow(pass, store.clone(), stop.clone()));
-        Ok(Self { stop: stop.drop_guard(), task })
+        let task = tokio::spawn(follow(pass, stop.clone()));
+        Self { stop: stop.drop_guard(), task }
     }
 
-    /// Writes the changes so far, and ends. Call it before the store is closed.
-    pub async fn stop(self) {
+    /// Writes the changes so far, ends, and returns what a person should know. Call it before the store is closed.
+    pub async fn stop(self) -> MirrorEnd {
         let Self { stop, task } = self;
         drop(stop);
-        if let Err(error) = task.await {
+        task.await.unwrap_or_else(|error| {
             warn!(%error, "the mirror ended early; the next start repairs it");
-        }
+            MirrorEnd { error: Some(MirrorError::Ending), ..MirrorEnd::default() }
+        })
     }
 }
 
-async fn follow(pass: Pass, store: SqliteStore, stop: CancellationToken) {
-    let mut commits = store.commits();
+async fn follow(pass: Pass, stop: CancellationToken) -> MirrorEnd {
+    let mut commits = pass.records.store.commits();
     let mut turns = Turns { all: Some(Instant::now()), retry: RETRY.0 };
-    let mut obstacles = Obstacles::default();
+    let mut remains = Remains::default();
     loop {
         let is_last = stop.is_cancelled();
         // Marked before the look, so that a later commit wakes the wait.
         commits.borrow_and_update();
-        let of = turns.next(Instant::now());
-        let done = match of {
-            Which::All => pass.reconcile().await,
-            Which::Changed | Which::Moved => pass.catch_up().await,
-        };
-        let went = match done {
+        // What failed once may not fail any more.
+        let of =
+            if is_last && remains.has_failed() { Which::All } else { turns.next(Instant::now()) };
+        let mut wrong = None;
+        let went = match pass.run(of).await {
             Ok(report) => {
-                tell(&report, &mut obstacles);
+                tell(&report, remains.take_in(of, &report));
                 if report.failed.is_empty() { Went::Well } else { Went::InPart }
             }
             Err(error) => {
                 warn!(error = &error as &dyn std::error::Error, "the mirror could not go on");
+                wrong = Some(error);
                 Went::Wrong
             }
         };
         let again = turns.took(of, went, Instant::now());
         if is_last {
-            return;
+            return MirrorEnd { report: remains.into(), error: wrong };
         }
         tokio::select! {
             _ = commits.changed() => {}
@@ -129,7 +124,7 @@ impl Turns {
         self.retry = RETRY.0;
         match of {
             Which::All => self.all = again,
-            Which::Changed | Which::Moved => {}
+            Which::Changed => {}
         }
         // A pending walk through all pages is another reason to look.
         match (self.all, again) {
@@ -139,23 +134,53 @@ impl Turns {
     }
 }
 
-/// The reported obstacles of pages' files. Pure.
+/// What a person should know at the end. Pure.
 #[derive(Debug, Default)]
-struct Obstacles(BTreeSet<String>);
+struct Remains {
+    left: Vec<String>,
+    kept_beside: Vec<String>,
+    blocked: BTreeSet<String>,
+    failed: BTreeSet<String>,
+}
 
-impl Obstacles {
-    /// Returns the new obstacles, so that each is logged once and not at every commit.
-    fn new_in(&mut self, report: &MirrorReport) -> Vec<String> {
-        let done = report.written.iter().chain(&report.moved).chain(&report.imported);
-        for name in done {
-            self.0.remove(name);
-        }
-        report.blocked.iter().filter(|name| self.0.insert((*name).clone())).cloned().collect()
+impl Remains {
+    fn has_failed(&self) -> bool {
+        !self.failed.is_empty()
+    }
+
+    /// Takes in the report of a walk, and returns the newly blocked files, so that each is logged once and not at every
+    /// commit.
+    fn take_in(&mut self, of: Which, report: &MirrorReport) -> Vec<String> {
+        let before = match of {
+            Which::All => {
+                self.failed.clear();
+                mem::take(&mut self.blocked)
+            }
+            Which::Changed => {
+                for name in report.written.iter().chain(&report.removed) {
+                    self.blocked.remove(name);
+                    self.failed.remove(name);
+                }
+                self.blocked.clone()
+            }
+        };
+        self.left.extend_from_slice(&report.left);
+        self.kept_beside.extend_from_slice(&report.kept_beside);
+        self.blocked.extend(report.blocked.iter().cloned());
+        self.failed.extend(report.failed.iter().cloned());
+        self.blocked.difference(&before).cloned().collect()
     }
 }
 
-fn tell(report: &MirrorReport, obstacles: &mut Obstacles) {
-    for file in obstacles.new_in(report) {
+impl From<Remains> for MirrorReport {
+    fn from(Remains { left, kept_beside, blocked, failed }: Remains) -> Self {
+        let (blocked, failed) = (Vec::from_iter(blocked), Vec::from_iter(failed));
+        Self { left, kept_beside, blocked, failed, ..Self::default() }
+    }
+}
+
+fn tell(report: &MirrorReport, newly_blocked: Vec<String>) {
+    for file in newly_blocked {
         warn!(file, "what stands at the place of a page's file is no file");
     }
     if *report != MirrorReport::default() {
@@ -189,17 +214,38 @@ mod tests {
 
     #[test]
     fn what_is_in_the_way_of_a_file_is_said_once_until_the_file_is_written() {
-        let mut obstacles = Obstacles::default();
+        let mut remains = Remains::default();
         let blocked = |names: &[&str]| MirrorReport {
             blocked: names.iter().map(|name| (*name).to_owned()).collect(),
             ..MirrorReport::default()
         };
-        assert_eq!(obstacles.new_in(&blocked(&["a.md"])), ["a.md"]);
-        assert_eq!(obstacles.new_in(&blocked(&["a.md", "b.md"])), ["b.md"]);
-        assert_eq!(obstacles.new_in(&blocked(&["a.md"])), [""; 0]);
+        assert_eq!(remains.take_in(Which::All, &blocked(&["a.md"])), ["a.md"]);
+        assert_eq!(remains.take_in(Which::All, &blocked(&["a.md", "b.md"])), ["b.md"]);
+        assert_eq!(remains.take_in(Which::Changed, &blocked(&["a.md"])), [""; 0]);
         let written = MirrorReport { written: vec!["a.md".to_owned()], ..MirrorReport::default() };
-        assert_eq!(obstacles.new_in(&written), [""; 0]);
-        assert_eq!(obstacles.new_in(&blocked(&["a.md", "b.md"])), ["a.md"]);
+        assert_eq!(remains.take_in(Which::Changed, &written), [""; 0]);
+        assert_eq!(remains.take_in(Which::Changed, &blocked(&["a.md", "b.md"])), ["a.md"]);
+    }
+
+    #[test]
+    fn what_failed_is_known_until_its_file_is_written_or_all_are_well() {
+        let report = |failed: &[&str], written: &[&str]| MirrorReport {
+            failed: failed.iter().map(|name| (*name).to_owned()).collect(),
+            written: written.iter().map(|name| (*name).to_owned()).collect(),
+            ..MirrorReport::default()
+        };
+        let mut remains = Remains::default();
+        for (of, report, failed) in [
+            (Which::All, report(&["a.md", "b.md"], &[]), &["a.md", "b.md"][..]),
+            (Which::Changed, report(&[], &["c.md"]), &["a.md", "b.md"]),
+            (Which::Changed, report(&["c.md"], &["a.md"]), &["b.md", "c.md"]),
+            (Which::All, report(&["c.md"], &[]), &["c.md"]),
+            (Which::All, report(&[], &[]), &[]),
+        ] {
+            remains.take_in(of, &report);
+            assert_eq!(Vec::from_iter(&remains.failed), failed);
+        }
+        assert!(!remains.has_failed());
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
 };
 
 impl NotesRepository<'_> {
-    /// Gives a page another title. Its id, its blocks and the pages in it stay; its file is renamed.
+    /// Gives a page another title. Its id, its blocks and the pages in it stay; its file gets another name.
     ///
     /// # Errors
     /// The first broken rule: title, a page of this user, a title that no other page has.

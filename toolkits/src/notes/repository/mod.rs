@@ -40,7 +40,6 @@ pub use blocks::Inside;
 pub use context::{Context, Way};
 pub use error::NotesError;
 use error::failed_to;
-pub use lines::ImportedLine;
 pub use pages::Directories;
 pub use paths::TreeRow;
 pub use search::BlockHit;

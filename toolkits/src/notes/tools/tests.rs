@@ -9,7 +9,10 @@ use sqlx::Connection;
 use tracing::Level;
 
 use super::{
-    super::{MIGRATIONS, block::BlockId, page::PageId},
+    super::{
+        MIGRATIONS,
+        block::{BlockId, NewBlock},
+    },
     *,
 };
 
@@ -310,19 +313,12 @@ async fn a_chat_whose_open_page_is_gone_is_told_what_to_do() {
 #[tokio::test]
 async fn a_full_page_goes_as_a_whole() {
     let mut fixture = ToolFixture::new().await;
-    let made = fixture.done("create_page", json!({ "title": "p" })).await;
-    let page = PageId::parse(made["id"].as_str().unwrap()).unwrap();
+    let blocks = (0..super::super::page::MAX_PAGE_BLOCKS)
+        .map(|number| NewBlock { content: format!("line {number}"), indent: number as u32 % 100 });
     let mut notes = NotesRepository::new(&mut fixture.db, &fixture.ctx.user);
-    let page = notes.page(&page.to_string()).await.unwrap();
-    let lines: Vec<_> = (0..super::super::page::MAX_PAGE_BLOCKS)
-        .map(|number| super::super::repository::ImportedLine {
-            id: None,
-            indent: number % 100,
-            content: format!("line {number}"),
-        })
-        .collect();
-    notes.replace_lines(&page, &lines).await.unwrap();
-    let deleted = fixture.done("delete_page", json!({ "id": made["id"] })).await;
+    let made = notes.create_page_with_blocks("p", None, blocks.collect()).await.unwrap();
+    let id = made.page.id.to_string();
+    let deleted = fixture.done("delete_page", json!({ "id": id })).await;
     assert_eq!(deleted["blocksDeleted"], 20_000);
     let left: i64 = sqlx::query_scalar("SELECT count(*) FROM notes_blocks")
         .fetch_one(&mut fixture.db)

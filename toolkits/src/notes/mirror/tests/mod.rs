@@ -1,14 +1,14 @@
 //! Tests the mirror on a real database and a real folder.
 
-mod edits;
 mod ends;
+mod foreign;
 mod gone;
 mod pages;
 
 use std::{
     collections::BTreeMap,
     fs, io,
-    os::unix::fs::symlink,
+    os::unix::fs::{PermissionsExt, symlink},
     path::Path,
     sync::{
         Arc,
@@ -25,13 +25,7 @@ use sqlx::AssertSqlSafe;
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
-use super::{
-    folder::{Folder, Placed},
-    pass::Pass,
-    plan::Found,
-    steps::Steps,
-    *,
-};
+use super::{pass::Pass, records::Which, steps::Steps, *};
 use crate::notes::{
     MIGRATIONS,
     block::NewBlock,
@@ -122,28 +116,40 @@ impl MirrorFixture {
             .collect()
     }
 
-    async fn pass(&self, steps: Steps) -> Result<MirrorReport, MirrorError> {
-        let workspace = self.at("");
-        Pass::open(&self.store, self.user.clone(), &workspace, steps).await?.reconcile().await
+    fn pass(&self, steps: Steps) -> Pass {
+        Pass::new(&self.store, self.user.clone(), &self.at(""), steps)
     }
 
-    async fn open(&self, steps: Steps) -> Pass {
-        Pass::open(&self.store, self.user.clone(), &self.at(""), steps).await.unwrap()
+    async fn run(&self, steps: Steps) -> Result<MirrorReport, MirrorError> {
+        self.pass(steps).run(Which::All).await
     }
 
-    async fn sync(&self) -> MirrorReport {
-        self.pass(Steps::default()).await.unwrap()
+    async fn repair(&self) -> MirrorReport {
+        self.run(Steps::default()).await.unwrap()
+    }
+
+    fn start(&self) -> Mirror {
+        Mirror::start(&self.store, self.user.clone(), &self.at(""))
+    }
+
+    /// Waits until a file has this text.
+    async fn becomes(&self, path: &str, text: &str) {
+        let is_so = async {
+            while fs::read_to_string(self.at(path)).ok().as_deref() != Some(text) {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(PATIENCE, is_so).await.expect("the file follows");
     }
 
     fn read(&self, path: &str) -> String {
         fs::read_to_string(self.at(path)).unwrap()
     }
 
-    /// Lists the files in the workspace, without the owner's mark.
+    /// Lists the files in the workspace.
     fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         walk(&self.at(""), "", &mut files);
-        files.remove(".madang-workspace");
         files
     }
 }
@@ -161,6 +167,10 @@ fn walk(folder: &Path, name: &str, files: &mut BTreeMap<String, String>) {
     }
 }
 
+fn files(files: &[(&str, &str)]) -> BTreeMap<String, String> {
+    files.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+}
+
 fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| (*name).to_owned()).collect()
 }
@@ -168,4 +178,14 @@ fn names(names: &[&str]) -> Vec<String> {
 /// Makes each step of this name fail.
 fn fails_at(name: &'static str) -> Steps {
     Steps::asking(move |step| if step == name { Err(io::Error::other(step)) } else { Ok(()) })
+}
+
+/// Ends the process before the step of this number, and counts the steps.
+fn ends_at(number: usize) -> (Steps, Arc<AtomicUsize>) {
+    let count = Arc::new(AtomicUsize::new(0));
+    let counted = count.clone();
+    let steps = Steps::asking(move |step| {
+        if counted.fetch_add(1, SeqCst) < number { Ok(()) } else { Err(io::Error::other(step)) }
+    });
+    (steps, count)
 }

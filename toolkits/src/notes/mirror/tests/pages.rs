@@ -9,15 +9,12 @@ async fn each_page_is_a_file_in_folders_that_follow_the_tree() {
     let top = fixture.page("프로젝트", None, &[(0, "a"), (1, "b")]).await.page.id.to_string();
     fixture.page("마당", Some(&top), &[(0, "c")]).await;
     fixture.page("빈 페이지", None, &[]).await;
-    let report = fixture.sync().await;
+    let report = fixture.repair().await;
     assert_eq!(report.written, names(&["프로젝트.md", "프로젝트/마당.md", "빈 페이지.md"]));
     let expected =
         [("빈 페이지.md", ""), ("프로젝트.md", "- a\n  - b\n"), ("프로젝트/마당.md", "- c\n")];
-    assert_eq!(
-        fixture.files(),
-        expected.map(|(name, text)| (name.to_owned(), text.to_owned())).into()
-    );
-    assert_eq!(fixture.sync().await, MirrorReport::default(), "nothing is left to do");
+    assert_eq!(fixture.files(), files(&expected));
+    assert_eq!(fixture.repair().await, MirrorReport::default(), "nothing is left to do");
 }
 
 #[tokio::test]
@@ -25,7 +22,7 @@ async fn changed_pages_are_found_by_their_index() {
     let fixture = MirrorFixture::new().await;
     let mut reader = fixture.store.reader().await.unwrap();
     let plan: Vec<(i64, i64, i64, String)> =
-        sqlx::query_as(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", marks::READ_CHANGED)))
+        sqlx::query_as(AssertSqlSafe(format!("EXPLAIN QUERY PLAN {}", records::READ_CHANGED)))
             .bind("kim")
             .bind(0)
             .bind(64)
@@ -66,7 +63,7 @@ async fn every_title_has_a_file_inside_of_the_workspace() {
         let made = fixture.page(title, None, &[(0, title)]).await.page.id.to_string();
         fixture.page("inner", Some(&made), &[(0, "x")]).await;
     }
-    fixture.sync().await;
+    fixture.repair().await;
     let files = fixture.files();
     assert_eq!(files.len(), 2 * titles.len(), "{files:#?}");
     let folded: std::collections::BTreeSet<_> = files.keys().map(|name| fold(name)).collect();
@@ -86,40 +83,28 @@ async fn a_hundred_levels_of_pages_are_a_hundred_folders() {
     for _ in 1..100 {
         above = fixture.page(&title, Some(&above), &[]).await.page.id.to_string();
     }
-    let report = fixture.sync().await;
+    let report = fixture.repair().await;
     assert_eq!((report.written.len(), report.failed), (100, vec![]));
     assert_eq!(
-        fixture.sync().await,
+        fixture.repair().await,
         MirrorReport::default(),
         "a path of 18,000 bytes is found again"
     );
 }
 
 #[tokio::test]
-async fn ten_thousand_lines_are_imported() {
+async fn ten_thousand_lines_are_written_and_known_again() {
     let fixture = MirrorFixture::new().await;
-    let page = fixture.page("p", None, &[(0, "first")]).await;
-    fixture.sync().await;
-    let text: String =
-        (0..10_000).map(|number| format!("{}- line {number}\n", "  ".repeat(number % 3))).collect();
-    fs::write(fixture.at("p.md"), &text).unwrap();
-    assert_eq!(fixture.sync().await.imported, names(&["p.md"]));
-    assert_eq!(fixture.lines(&page).await.len(), 10_000);
+    let lines: Vec<String> = (0..10_000).map(|number| format!("line {number}")).collect();
+    let blocks: Vec<_> = (0..).map(|number| number % 3).zip(lines.iter().map(|l| &**l)).collect();
+    fixture.page("p", None, &blocks).await;
+    assert_eq!(fixture.repair().await.written, names(&["p.md"]));
+    let text: String = blocks
+        .iter()
+        .map(|(indent, line)| format!("{}- {line}\n", "  ".repeat(*indent as usize)))
+        .collect();
     assert_eq!(fixture.read("p.md"), text);
-}
-
-#[tokio::test]
-async fn the_workspace_of_another_user_is_refused() {
-    let fixture = MirrorFixture::new().await;
-    fixture.page("p", None, &[(0, "a")]).await;
-    fixture.sync().await;
-    let lee = UserId::new("lee").unwrap();
-    let refused = sync(&fixture.store, lee, &fixture.at("")).await;
-    assert!(matches!(refused, Err(MirrorError::Foreign { .. })), "{refused:?}");
-    let other = SqliteStore::in_memory([&*MIGRATIONS]).await.unwrap();
-    let refused = sync(&other, fixture.user.clone(), &fixture.at("")).await;
-    assert!(matches!(refused, Err(MirrorError::Foreign { .. })), "{refused:?}");
-    assert_eq!(fixture.files().len(), 1);
+    assert_eq!(fixture.repair().await, MirrorReport::default());
 }
 
 #[test]
