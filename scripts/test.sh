@@ -44,7 +44,7 @@ docs() {
 wall() {
     names_none madang-actors 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev --features schema || return 1
     names_none madang-actors 'schemars.*' -e normal || return 1
-    names_none madang '(clap|rustyline|crossterm|ureq)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite
+    names_none madang '(clap|rustyline|crossterm|reqwest)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite
 }
 
 # Fails where the tree of a package, by these options of `cargo tree`, names a crate that matches the pattern as a whole.

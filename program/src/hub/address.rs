@@ -16,11 +16,16 @@ pub(super) fn below(endpoint: &Url, path: &[&str]) -> Url {
 
 /// Follows a redirect, but not from a safe connection to an open one, where another program could forge the answer.
 pub(super) fn next(url: &Url, location: &str) -> Result<Url, HubError> {
-    let astray = |cause| HubError::Astray { host: host(url), cause };
-    let next = url.join(location).map_err(|cause| astray(Some(cause)))?;
+    let astray = || {
+        let host = host(url);
+        HubError::new(format!(
+            "{host} sends to an address that is not safe to follow: check HF_ENDPOINT"
+        ))
+    };
+    let next = url.join(location).map_err(|cause| astray().because(cause))?;
     match (url.scheme(), next.scheme()) {
         (_, "https") | ("http", "http") => Ok(next),
-        _ => Err(astray(None)),
+        _ => Err(astray()),
     }
 }
 

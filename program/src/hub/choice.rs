@@ -1,5 +1,7 @@
 //! Chooses the files of a model in a repository, as llama.cpp does.
 
+use super::name::HubName;
+
 /// The default quantisations in order, as llama.cpp has them: the usual balance, and one that every small model has.
 const USUAL: [&str; 2] = ["Q4_K_M", "Q8_0"];
 
@@ -15,6 +17,23 @@ pub(super) enum NoChoice {
     NotOfThese(Vec<String>),
     /// The model is split, and this part is missing.
     NoPart(String),
+}
+
+impl NoChoice {
+    /// Says why nothing was chosen for this name, and what to do.
+    pub(super) fn sentence(&self, name: &HubName) -> String {
+        match self {
+            Self::NoModel => format!(
+                "{name} has no GGUF file: give a repository that has, often one whose name ends in GGUF"
+            ),
+            Self::NotOfThese(there) => {
+                format!("{name} is not there; the repository has {}", there.join(", "))
+            }
+            Self::NoPart(part) => {
+                format!("{name} is not whole on the hub, {part} is missing: give another model")
+            }
+        }
+    }
 }
 
 /// Chooses all parts of one model by the names of a repository's files; the first part is opened.

@@ -2,11 +2,11 @@
 
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
+    io::{self, Read as _, Write as _},
     path::Path,
 };
 
-use indicatif::ProgressBar;
+use indicatif::{HumanBytes, ProgressBar};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -21,7 +21,7 @@ use super::{
     sum::digits,
 };
 
-/// The bytes of one read and write.
+/// The bytes of one read of a partial file.
 const PIECE_BYTES: usize = 256 << 10;
 
 /// Downloads files of one commit.
@@ -83,7 +83,10 @@ impl Download<'_> {
                     );
                 }
                 Came::Wrong { has_older_part: false } => {
-                    return Err(HubError::Checksum { file: file.name.clone() });
+                    let file = &file.name;
+                    return Err(HubError::new(format!(
+                        "what came as {file} has another checksum than the hub promised, and was deleted: try again, and give another model if it stays so"
+                    )));
                 }
             }
         }
@@ -101,7 +104,9 @@ impl Download<'_> {
         while growing.bytes < content.bytes {
             begins_at(self.bar, before + growing.bytes);
             let had = growing.bytes;
-            let Err(error) = self.piece((file, content), &mut growing, before) else { continue };
+            let Err(error) = self.piece((file, content), &mut growing, before).await else {
+                continue;
+            };
             let gained = growing.bytes.saturating_sub(had);
             let Some(wait) = retry.failed(gained, error.asked()).filter(|_| error.passes()) else {
                 return Err(error);
@@ -119,33 +124,34 @@ impl Download<'_> {
     }
 
     /// Receives as much as one connection gives.
-    fn piece(
+    async fn piece(
         &self,
         (file, content): (&HubFile, &Content),
         growing: &mut Growing<'_>,
         before: u64,
     ) -> Result<(), HubError> {
         let mut bytes =
-            self.client.bytes(self.name, self.commit, (file, content), growing.bytes)?;
+            self.client.bytes(self.name, self.commit, (file, content), growing.bytes).await?;
         if bytes.from != growing.bytes {
             growing.begin_anew().map_err(unwritten(growing.path))?;
         }
-        let mut piece = vec![0; PIECE_BYTES];
         while growing.bytes < content.bytes {
-            let broken_off = |have, cause: io::Error| HubError::BrokenOff {
-                file: file.name.clone(),
-                have,
-                bytes: content.bytes,
-                cause: cause.into(),
-            };
-            let read = match bytes.body.read(&mut piece) {
-                Ok(0) => Err(io::ErrorKind::UnexpectedEof.into()),
-                read => read,
-            };
-            let read = read.map_err(|cause| broken_off(growing.bytes, cause))?;
+            let came = bytes.next().await.and_then(|piece| {
+                piece.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof).into())
+            });
+            let piece = came.map_err(|cause| {
+                let (have, all) = (HumanBytes(growing.bytes), HumanBytes(content.bytes));
+                let file = &file.name;
+                HubError::new(format!(
+                    "the download of {file} broke off after {have} of {all}: try again, and it goes on from there"
+                ))
+                .retry(None)
+                .because(cause)
+            })?;
             // Bytes beyond the end are dropped; the checksum decides about those before it.
             let left = content.bytes - growing.bytes;
-            let piece = &piece[..read.min(usize::try_from(left).unwrap_or(usize::MAX))];
+            let piece = piece.as_ref();
+            let piece = &piece[..piece.len().min(usize::try_from(left).unwrap_or(usize::MAX))];
             growing.add(piece).map_err(unwritten(growing.path))?;
             self.bar.set_position(before + growing.bytes);
         }
@@ -200,5 +206,5 @@ impl<'a> Growing<'a> {
 }
 
 fn unwritten(path: &Path) -> impl Fn(io::Error) -> HubError {
-    move |cause| HubError::Cache { path: path.to_owned(), cause }
+    move |cause| HubError::unwritten(path, cause)
 }

@@ -29,7 +29,7 @@ impl Lock {
         file: &str,
         waits: impl FnOnce(),
     ) -> Result<Self, HubError> {
-        let error = |cause| HubError::Cache { path: path.to_owned(), cause };
+        let error = |cause| HubError::unwritten(path, cause);
         cache::create_folder_of(path).map_err(error)?;
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path);
         let lock = lock.map_err(error)?;
@@ -48,7 +48,11 @@ impl Lock {
             waited = if bytes() == known { waited + LOOKS_EVERY } else { Duration::ZERO };
             known = bytes();
             if waited >= MAX_STANDSTILL {
-                return Err(HubError::Held { file: file.to_owned(), waited });
+                let waited = waited.as_secs();
+                return Err(HubError::new(format!(
+                    "another program downloads {file} and has not come further for {waited} s: end it and try again"
+                ))
+                .older_will_do());
             }
         }
     }
@@ -75,7 +79,9 @@ mod tests {
         };
         let second = Lock::take(&path, &growing, "a", || said.set(said.get() + 1));
         let (second, ()) = tokio::join!(second, slow);
-        assert!(matches!(second, Err(HubError::Held { .. })), "{second:?}");
+        let stalled = second.unwrap_err();
+        assert!(stalled.to_string().contains("has not come further for 300 s"), "{stalled}");
+        assert!(stalled.leaves_the_older());
         assert_eq!(said.get(), 1);
         assert!(begun.elapsed() > MAX_STANDSTILL * 3);
         drop(first);

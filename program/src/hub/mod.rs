@@ -57,8 +57,14 @@ pub(crate) async fn fetch(
     let Some(wanted) = wanted else { return Ok(path) };
     match Sum::of(&path) {
         Ok(has) if has == *wanted => Ok(path),
-        Ok(has) => Err(Failure::of(HubError::OtherSum { path, has })),
-        Err(cause) => Err(Failure::of(HubError::Unreadable { path, cause })),
+        Ok(has) => Err(Failure::new(format!(
+            "{} has the checksum {has} and not the one that was given with --sha256: it is not used; check which file you mean",
+            path.display()
+        ))),
+        Err(cause) => {
+            let path = path.display();
+            Err(Failure::because(format!("failed to read {path}: check the cache"), cause))
+        }
     }
 }
 
@@ -71,14 +77,19 @@ async fn bring(
     let cache = HubCache::new(&folder, name);
     let snapshot = cache.snapshot(name);
     if is_offline {
-        return snapshot.ok_or(HubError::Offline { name: name.clone(), cache: folder });
+        return snapshot.ok_or_else(|| {
+            let cache = folder.display();
+            HubError::new(format!(
+                "{name} is not in {cache}, and HF_HUB_OFFLINE is set: unset it to download the model"
+            ))
+        });
     }
     let is_private = settings::is_private(&endpoint);
     if token.is_some() && !is_private {
         let host = address::host(&endpoint);
         output::notice(&Text::TokenKeptBack { host: &host }.in_locale(locale));
     }
-    let client = Client::new(endpoint, token.filter(|_| is_private), Bounds::USUAL);
+    let client = Client::new(endpoint, token.filter(|_| is_private), Bounds::USUAL)?;
     let retry = if snapshot.is_some() { Retry::once() } else { Retry::asking() };
     match (update(&client, &cache, name, (retry, snapshot.as_deref()), locale).await, snapshot) {
         (Err(error), Some(snapshot)) if error.leaves_the_older() => {
@@ -124,7 +135,7 @@ async fn update(
 
 async fn listing(client: &Client, name: &HubName, mut retry: Retry) -> Result<Listing, HubError> {
     loop {
-        match client.listing(name) {
+        match client.listing(name).await {
             Err(error) if error.passes() => match retry.failed(0, error.asked()) {
                 Some(wait) => tokio::time::sleep(wait).await,
                 None => return Err(error),
@@ -141,12 +152,17 @@ fn model<'a>(
 ) -> Result<Vec<(&'a HubFile, &'a Content)>, HubError> {
     let names: Vec<&str> = files.iter().map(|file| file.name.as_str()).collect();
     let chosen = choice::choose(&names, name.quant())
-        .map_err(|cause| HubError::NoModel { name: name.clone(), cause })?;
+        .map_err(|cause| HubError::new(cause.sentence(name)))?;
     let found = |name: &&str| files.iter().find(|file| file.name == **name);
     let chosen = chosen.iter().filter_map(found);
     let with_content = |file: &'a HubFile| {
         let content = file.content.as_ref();
-        let content = content.ok_or_else(|| HubError::NoChecksum { file: file.name.clone() })?;
+        let content = content.ok_or_else(|| {
+            let file = &file.name;
+            HubError::new(format!(
+                "the hub gives no checksum for {file}, so that it cannot be trusted: download it yourself and give it with --model"
+            ))
+        })?;
         Ok((file, content))
     };
     chosen.map(with_content).collect()
@@ -162,7 +178,7 @@ async fn download(
     let link = |file: &HubFile, content: &Content| {
         cache
             .put_under(commit, file, content)
-            .map_err(|cause| HubError::Cache { path: cache.link(commit, &file.name), cause })
+            .map_err(|cause| HubError::unwritten(&cache.link(commit, &file.name), cause))
     };
     // A file of another commit with this content needs only another name.
     let (here, coming): (Vec<_>, Vec<_>) =

@@ -29,8 +29,11 @@ impl Settings {
             let text = variable(name)?.into_string().ok()?.trim().to_owned();
             (!text.is_empty()).then_some(text)
         };
-        let cache =
-            cache::folder(|name| variable(name).map(PathBuf::from)).ok_or(HubError::NoCache)?;
+        let cache = cache::folder(|name| variable(name).map(PathBuf::from)).ok_or_else(|| {
+            HubError::new(
+                "neither HF_HOME, XDG_CACHE_HOME nor HOME names a folder for models: set HF_HOME",
+            )
+        })?;
         let token = text("HF_TOKEN").or_else(|| {
             let path = token_file(|name| text(name).map(PathBuf::from))?;
             Some(fs::read_to_string(path).ok()?.trim().to_owned()).filter(|token| !token.is_empty())
@@ -55,9 +58,14 @@ fn token_file(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 }
 
 fn endpoint(text: &str) -> Result<Url, HubError> {
-    let url = Url::parse(text).map_err(|cause| HubError::Endpoint { cause: Some(cause) })?;
+    let wrong = || {
+        HubError::new(
+            "HF_ENDPOINT is no address of a hub: give one like https://huggingface.co, or unset it",
+        )
+    };
+    let url = Url::parse(text).map_err(|cause| wrong().because(cause))?;
     let is_web = matches!(url.scheme(), "http" | "https");
-    if is_web { Ok(url) } else { Err(HubError::Endpoint { cause: None }) }
+    if is_web { Ok(url) } else { Err(wrong()) }
 }
 
 /// Tells whether requests to this address cannot be read on the way.
@@ -92,10 +100,10 @@ mod tests {
         let mirror = of(&[home, ("HF_ENDPOINT", "http://mirror.example:8080/hf")]).unwrap();
         assert_eq!(mirror.endpoint.as_str(), "http://mirror.example:8080/hf");
         for wrong in ["huggingface.co", "file:///etc", "http://", "mailto:a@b"] {
-            let found = of(&[home, ("HF_ENDPOINT", wrong)]);
-            assert!(matches!(found, Err(HubError::Endpoint { .. })), "{wrong}: {found:?}");
+            let found = of(&[home, ("HF_ENDPOINT", wrong)]).unwrap_err().to_string();
+            assert!(found.starts_with("HF_ENDPOINT is no address"), "{wrong}: {found}");
         }
-        assert!(matches!(of(&[]), Err(HubError::NoCache)));
+        assert!(of(&[]).unwrap_err().to_string().ends_with("set HF_HOME"));
     }
 
     #[test]
@@ -136,7 +144,8 @@ mod tests {
             assert!(!format!("{settings:?}").contains("secret"));
         }
         let spoiled = of(&[home, ("HF_TOKEN", "hf_a\r\nX-Evil: b")]);
-        assert!(matches!(spoiled, Err(HubError::Token)), "{spoiled:?}");
+        let spoiled = spoiled.unwrap_err();
+        assert!(spoiled.to_string().ends_with("set HF_TOKEN anew"), "{spoiled}");
         assert!(!format!("{spoiled:?}").contains("Evil"));
     }
 }
