@@ -10,7 +10,7 @@ use madang_actors::{
 
 use super::{
     grammar::{CallGuide, Grammar},
-    parser::{Found, Parser},
+    parser::{Parser, Segment},
     repetition::Repetition,
     sampler::{Limits, Sampler},
     utf8::Utf8,
@@ -235,19 +235,21 @@ impl Answer {
         self.keep(found, deltas);
     }
 
-    fn keep(&mut self, found: Vec<Found>, deltas: &Deltas) {
+    fn keep(&mut self, found: Vec<Segment>, deltas: &Deltas) {
         for found in found {
             let is_over = !self.has_parallel_calls && !self.completion.tool_calls.is_empty();
             match found {
                 // Text behind the only call is dropped.
                 _ if is_over => (),
-                Found::Text(text) => {
+                Segment::Text(text) => {
                     deltas.text(&text);
                     self.completion.text.push_str(&text);
                 }
-                Found::Thinking(text) => deltas.push(CompletionDelta::Thinking(&text)),
+                Segment::Thinking(text) => deltas.push(CompletionDelta::Thinking(&text)),
                 // One that cannot be read is refused, and the model reads why.
-                Found::Call(call) | Found::Malformed(call) => self.completion.tool_calls.push(call),
+                Segment::Call(call) | Segment::Malformed(call) => {
+                    self.completion.tool_calls.push(call)
+                }
             }
         }
     }

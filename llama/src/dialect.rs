@@ -14,7 +14,7 @@ use super::{
     family::{ENVELOPE, FAMILIES, Family, HERMES, Opening},
     foreign,
     gguf::Gguf,
-    parser::{Found, Parser},
+    parser::{Parser, Segment},
     probes::{ARGUMENTS, RESULT, SAID, TOOL, every_kind, probe_chat, said, user},
     signs::behind_leads,
     telling::{CallStyle, Telling, ToolListing},
@@ -287,7 +287,7 @@ fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<Call
 fn read_probe(family: &'static Family, call: &str, opening: usize) -> Option<CallStyle> {
     let mut found = Vec::new();
     Parser::new(family, &[]).push(call, &mut found);
-    let Some(Found::Call(read)) = found.first() else { return None };
+    let Some(Segment::Call(read)) = found.first() else { return None };
     let wanted: Value = serde_json::from_str(ARGUMENTS).expect("our own probe is JSON");
     let is_read = &*read.name == TOOL
         && serde_json::from_str::<Value>(&read.arguments).is_ok_and(|is| is == wanted)

@@ -12,9 +12,9 @@ use super::{
     signs::{Sign, Signs, TOKEN, answer_begins},
 };
 
-/// A finding of the parser.
+/// A part of an answer, as the parser tells it from the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum Segment {
     /// Text for the person.
     Text(String),
     /// The model thinking aloud.
@@ -134,7 +134,7 @@ impl Parser {
     }
 
     /// Opens a call by its token. False inside of another call, in thinking, or without tools.
-    pub(super) fn open_call(&mut self, found: &mut Vec<Found>) -> bool {
+    pub(super) fn open_call(&mut self, found: &mut Vec<Segment>) -> bool {
         let may_open = match self.state {
             State::Start | State::Text | State::AfterCalls => self.has_tools && !self.is_stopped,
             State::Thinking | State::Calls(_) | State::Header | State::ForeignCall => false,
@@ -158,7 +158,7 @@ impl Parser {
     }
 
     /// Adds the next piece of the stream.
-    pub(super) fn push(&mut self, piece: &str, found: &mut Vec<Found>) {
+    pub(super) fn push(&mut self, piece: &str, found: &mut Vec<Segment>) {
         if self.is_stopped {
             return;
         }
@@ -167,7 +167,7 @@ impl Parser {
     }
 
     /// Adds a guarded text that a token wrote.
-    pub(super) fn push_token(&mut self, text: &str, found: &mut Vec<Found>) {
+    pub(super) fn push_token(&mut self, text: &str, found: &mut Vec<Segment>) {
         if self.is_stopped {
             return;
         }
@@ -180,7 +180,7 @@ impl Parser {
     }
 
     /// Ends the stream. Reads an open call as far as it goes, unless the stream was cut off.
-    pub(super) fn finish(&mut self, was_cut_off: bool, found: &mut Vec<Found>) {
+    pub(super) fn finish(&mut self, was_cut_off: bool, found: &mut Vec<Segment>) {
         let rest = std::mem::take(&mut self.rest);
         match &self.state {
             State::Start | State::Text if !self.is_stopped => {
@@ -205,7 +205,7 @@ impl Parser {
     }
 
     /// Reads the next part of `rest`; false if more must come first.
-    fn step(&mut self, found: &mut Vec<Found>) -> bool {
+    fn step(&mut self, found: &mut Vec<Segment>) -> bool {
         match &mut self.state {
             State::Start => self.start(),
             State::Text => self.text(found),
@@ -272,7 +272,7 @@ impl Parser {
         true
     }
 
-    fn header(&mut self, found: &mut Vec<Found>) -> bool {
+    fn header(&mut self, found: &mut Vec<Segment>) -> bool {
         let Opening::Header(channels) = self.family.opening else { return false };
         let (end, next) = match channels.read(&self.rest, &|mark| self.signs.written(mark)) {
             Header::Unfinished => return false,
@@ -298,7 +298,7 @@ impl Parser {
         true
     }
 
-    fn text(&mut self, found: &mut Vec<Found>) -> bool {
+    fn text(&mut self, found: &mut Vec<Segment>) -> bool {
         let Some((begin, end, sign)) = self.signs.first(&self.rest) else {
             let held = self.signs.held(&self.rest);
             let text: String = self.rest.drain(..self.rest.len() - held).collect();
@@ -336,7 +336,7 @@ impl Parser {
         self.state = State::Calls(self.family.form.scan(self.family.closing));
     }
 
-    fn think(&mut self, found: &mut Vec<Found>) -> bool {
+    fn think(&mut self, found: &mut Vec<Segment>) -> bool {
         let thought = self.signs.written(self.family.thinking[1]);
         let Some(at) = self.rest.find(&thought) else {
             let held = held(&self.rest, &[&thought]);
@@ -366,19 +366,19 @@ impl Parser {
         true
     }
 
-    fn give_call(&mut self, call: &str, found: &mut Vec<Found>) {
+    fn give_call(&mut self, call: &str, found: &mut Vec<Segment>) {
         match self.family.form.read(call, &self.tools) {
-            Ok(call) => found.push(Found::Call(call)),
+            Ok(call) => found.push(Segment::Call(call)),
             Err(Malformed) => self.give_unread(call, found),
         }
     }
 
-    fn give_unread(&self, text: &str, found: &mut Vec<Found>) {
+    fn give_unread(&self, text: &str, found: &mut Vec<Segment>) {
         let call = WantedCall::unread(&text.replace(TOKEN, ""), &self.tools);
-        found.push(Found::Malformed(call));
+        found.push(Segment::Malformed(call));
     }
 
-    fn give_text(&mut self, text: &str, found: &mut Vec<Found>) {
+    fn give_text(&mut self, text: &str, found: &mut Vec<Segment>) {
         let text = if self.has_text { text } else { text.trim_start() };
         let text = &self.signs.shown(text);
         if text.is_empty() {
@@ -386,15 +386,15 @@ impl Parser {
         }
         self.has_text = true;
         match found.last_mut() {
-            Some(Found::Text(last)) => last.push_str(text),
-            _ => found.push(Found::Text(text.into())),
+            Some(Segment::Text(last)) => last.push_str(text),
+            _ => found.push(Segment::Text(text.into())),
         }
     }
 }
 
-fn give_thinking(text: &str, found: &mut Vec<Found>) {
+fn give_thinking(text: &str, found: &mut Vec<Segment>) {
     if !text.is_empty() {
-        found.push(Found::Thinking(text.to_owned()));
+        found.push(Segment::Thinking(text.to_owned()));
     }
 }
 

@@ -11,7 +11,7 @@ use super::super::{
     call::{CallForm, braces, json as json_text},
     family::{FAMILIES, Family},
     grammar::{CallGuide, Grammars, unconstrained},
-    parser::{Found, Parser},
+    parser::{Parser, Segment},
     telling::CallStyle,
 };
 use super::{families::opening, *};
@@ -73,8 +73,8 @@ fn read(family: &'static Family, parameters: &Value, block: &str) -> Option<Stri
     parser.push(&format!("{}{block}", opening(family)), &mut found);
     parser.finish(false, &mut found);
     found.into_iter().find_map(|found| match found {
-        Found::Call(call) => Some(call.arguments.to_string()),
-        Found::Text(_) | Found::Thinking(_) | Found::Malformed(_) => None,
+        Segment::Call(call) => Some(call.arguments.to_string()),
+        Segment::Text(_) | Segment::Thinking(_) | Segment::Malformed(_) => None,
     })
 }
 

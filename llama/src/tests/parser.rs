@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use super::super::family::{DEEPSEEK_V3_2, ENVELOPE, GPT_OSS, HERMES};
 use super::*;
 
-fn parse(mut parser: Parser, pieces: &[&str]) -> Vec<Found> {
+fn parse(mut parser: Parser, pieces: &[&str]) -> Vec<Segment> {
     let mut found = Vec::new();
     for piece in pieces {
         parser.push(piece, &mut found);
@@ -16,12 +16,12 @@ fn parse(mut parser: Parser, pieces: &[&str]) -> Vec<Found> {
 }
 
 /// Joins neighbouring pieces of the same kind.
-fn joined(found: Vec<Found>) -> Vec<Found> {
-    let mut whole: Vec<Found> = Vec::new();
+fn joined(found: Vec<Segment>) -> Vec<Segment> {
+    let mut whole: Vec<Segment> = Vec::new();
     for next in found {
         match (whole.last_mut(), next) {
-            (Some(Found::Text(last)), Found::Text(more)) => last.push_str(&more),
-            (Some(Found::Thinking(last)), Found::Thinking(more)) => last.push_str(&more),
+            (Some(Segment::Text(last)), Segment::Text(more)) => last.push_str(&more),
+            (Some(Segment::Thinking(last)), Segment::Thinking(more)) => last.push_str(&more),
             (_, next) => whole.push(next),
         }
     }
@@ -32,10 +32,10 @@ fn check(family: &'static Family, text: &str, expected: &Expect) {
     let lines: Vec<String> = parse(Parser::new(family, &["\nUser:"]), &[text])
         .into_iter()
         .map(|found| match found {
-            Found::Text(text) => format!("text {text:?}"),
-            Found::Thinking(text) => format!("thinking {text:?}"),
-            Found::Call(call) => format!("call {} {}", call.name, call.arguments),
-            Found::Malformed(call) => format!("malformed {:?} {:?}", call.name, call.arguments),
+            Segment::Text(text) => format!("text {text:?}"),
+            Segment::Thinking(text) => format!("thinking {text:?}"),
+            Segment::Call(call) => format!("call {} {}", call.name, call.arguments),
+            Segment::Malformed(call) => format!("malformed {:?} {:?}", call.name, call.arguments),
         })
         .collect();
     expected.assert_eq(&lines.join("\n"));
@@ -82,7 +82,7 @@ fn thinking_is_not_text_even_where_the_prompt_opened_it() {
             text "yes""#]],
     );
     let found = parse(Parser::new(&HERMES, &[]).thinking(), &["hm</think>\n\nyes"]);
-    assert_eq!(found, [Found::Thinking("hm".into()), Found::Text("yes".into())]);
+    assert_eq!(found, [Segment::Thinking("hm".into()), Segment::Text("yes".into())]);
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn text_is_given_out_at_once_unless_it_may_be_a_marker() {
     let mut found = Vec::new();
     parser.push("a <", &mut found);
     parser.push("b> <tool", &mut found);
-    assert_eq!(joined(found), [Found::Text("a <b>".into())]);
+    assert_eq!(joined(found), [Segment::Text("a <b>".into())]);
 }
 
 #[test]
@@ -201,12 +201,12 @@ fn where_a_token_opens_calls_no_text_does() {
     let mut parser = Parser::new(&HERMES, &[]).opened_by_token();
     parser.push("see <tool_call>", &mut found);
     parser.push(call, &mut found);
-    assert!(found.iter().all(|found| matches!(found, Found::Text(_))), "{found:?}");
+    assert!(found.iter().all(|found| matches!(found, Segment::Text(_))), "{found:?}");
     assert!(parser.open_call(&mut found));
     assert!(!parser.open_call(&mut found), "it is open already");
     parser.push(call, &mut found);
     parser.finish(false, &mut found);
-    assert!(matches!(found.last(), Some(Found::Call(_))), "{found:?}");
+    assert!(matches!(found.last(), Some(Segment::Call(_))), "{found:?}");
     let mut parser = Parser::new(&HERMES, &[]).opened_by_token();
     parser.push("<think>x", &mut found);
     assert!(!parser.open_call(&mut found), "what is only thought is no call");
@@ -231,15 +231,15 @@ fn where_tokens_are_part_of_an_opening_no_text_like_theirs_is() {
         parser.finish(false, &mut found);
         joined(found)
     };
-    assert!(matches!(&*read(parser(), true), [Found::Call(call)] if &*call.name == "a"));
+    assert!(matches!(&*read(parser(), true), [Segment::Call(call)] if &*call.name == "a"));
     let spelled = call.iter().map(|(token, text)| format!("{token}{text}")).collect::<String>();
-    assert_eq!(read(parser(), false), [Found::Text(spelled)]);
+    assert_eq!(read(parser(), false), [Segment::Text(spelled)]);
     let dsml = "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"a\">\n</｜DSML｜invoke>";
     let parser = || Parser::new(&DEEPSEEK_V3_2, &[]).guarding(vec!["｜DSML｜".to_owned()]);
-    assert_eq!(parse(parser(), &[dsml]), [Found::Text(dsml.to_owned())]);
+    assert_eq!(parse(parser(), &[dsml]), [Segment::Text(dsml.to_owned())]);
     // The sign of a token cannot be written either.
     let forged = dsml.replace("｜DSML｜", &format!("{TOKEN}｜DSML｜"));
-    assert!(matches!(&*parse(parser(), &[&*forged]), [Found::Text(_)]));
+    assert!(matches!(&*parse(parser(), &[&*forged]), [Segment::Text(_)]));
     let (mut parser, mut found) = (parser(), Vec::new());
     for piece in dsml.split_inclusive("｜DSML｜") {
         let (text, token) =
@@ -249,7 +249,7 @@ fn where_tokens_are_part_of_an_opening_no_text_like_theirs_is() {
             parser.push_token(token, &mut found);
         }
     }
-    assert!(matches!(&*found, [Found::Call(_)]), "{found:?}");
+    assert!(matches!(&*found, [Segment::Call(_)]), "{found:?}");
 }
 
 #[test]
@@ -259,23 +259,23 @@ fn an_answer_that_begins_as_an_unknown_call_is_one_that_failed() {
     let parser =
         || Parser::new(&ENVELOPE, &[]).offering(tools().into()).failing(Some("<act>".into()));
     let call = "<act>[{\"add_note\": {\"x\": 1}}]</act>";
-    let expected = [Found::Malformed(WantedCall::new("add_note", call))];
+    let expected = [Segment::Malformed(WantedCall::new("add_note", call))];
     assert_eq!(parse(parser(), &[call]), expected);
     for (cut, _) in call.char_indices() {
         let (begin, end) = call.split_at(cut);
         assert_eq!(parse(parser(), &[begin, end]), expected, "{cut}");
     }
     let other = "<act>[{\"other\": {}}]";
-    assert_eq!(parse(parser(), &[other]), [Found::Malformed(WantedCall::new("", other))]);
+    assert_eq!(parse(parser(), &[other]), [Segment::Malformed(WantedCall::new("", other))]);
     let mut found = Vec::new();
     let mut cut = parser();
     cut.push(call, &mut found);
     cut.finish(true, &mut found);
     assert_eq!(found, [], "a call that was cut off is none");
     let told = "It writes <act> first";
-    assert_eq!(parse(parser(), &[told]), [Found::Text(told.into())]);
+    assert_eq!(parse(parser(), &[told]), [Segment::Text(told.into())]);
     let without = parser().offering(Arc::new([]));
-    assert_eq!(parse(without, &["<act>"]), [Found::Text("<act>".into())]);
+    assert_eq!(parse(without, &["<act>"]), [Segment::Text("<act>".into())]);
 }
 
 #[test]
@@ -288,8 +288,8 @@ fn the_token_of_an_unknown_call_opens_it_anywhere() {
     parser.push_token("<act>", &mut found);
     parser.push("[add]", &mut found);
     parser.finish(false, &mut found);
-    let text = Found::Text("I look at <act> now.".into());
-    assert_eq!(joined(found), [text, Found::Malformed(WantedCall::new("add", "<act>[add]"))]);
+    let text = Segment::Text("I look at <act> now.".into());
+    assert_eq!(joined(found), [text, Segment::Malformed(WantedCall::new("add", "<act>[add]"))]);
 }
 
 #[test]
@@ -300,5 +300,5 @@ fn a_token_that_opens_nothing_has_no_text() {
     parser.push_token("<|message|>", &mut found);
     parser.push("3", &mut found);
     parser.finish(false, &mut found);
-    assert_eq!(joined(found), [Found::Text("2 <|message|> 3".into())]);
+    assert_eq!(joined(found), [Segment::Text("2 <|message|> 3".into())]);
 }

@@ -21,7 +21,7 @@ mod signs;
 
 use self::{
     family::{ENVELOPE, FAMILIES, HERMES},
-    parser::{Found, Parser},
+    parser::{Parser, Segment},
 };
 
 /// Reads a byte for the family and the surroundings, a byte for the splits, and the rest as the text.
@@ -47,23 +47,24 @@ pub(super) fn run(bytes: &[u8]) -> String {
     let shown: usize = whole
         .iter()
         .map(|found| match found {
-            Found::Text(text) | Found::Thinking(text) => text.len(),
-            Found::Call(_) | Found::Malformed(_) => 0,
+            Segment::Text(text) | Segment::Thinking(text) => text.len(),
+            Segment::Call(_) | Segment::Malformed(_) => 0,
         })
         .sum();
     assert!(shown <= text.len(), "{shown} bytes of {}", text.len());
-    let calls = whole.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed(_)));
+    let calls =
+        whole.iter().filter(|found| matches!(found, Segment::Call(_) | Segment::Malformed(_)));
     let openings = family.marker().map_or(0, |marker| text.matches(marker).count());
     assert!(calls.count() <= text.matches(['{', '[', '(', '<']).count() + openings);
     whole.iter().take(12).map(letter).collect()
 }
 
-const fn letter(found: &Found) -> char {
+const fn letter(found: &Segment) -> char {
     match found {
-        Found::Text(_) => 't',
-        Found::Thinking(_) => 'h',
-        Found::Call(_) => 'c',
-        Found::Malformed(_) => 'm',
+        Segment::Text(_) => 't',
+        Segment::Thinking(_) => 'h',
+        Segment::Call(_) => 'c',
+        Segment::Malformed(_) => 'm',
     }
 }
 
@@ -72,7 +73,7 @@ fn parse<'a>(
     mut parser: Parser,
     pieces: impl IntoIterator<Item = &'a str>,
     was_cut_off: bool,
-) -> Vec<Found> {
+) -> Vec<Segment> {
     let mut found = Vec::new();
     for piece in pieces {
         let before = found.len();
@@ -82,11 +83,11 @@ fn parse<'a>(
         assert!(parser.open_block().is_none() || !parser.is_stopped());
     }
     parser.finish(was_cut_off, &mut found);
-    let mut joined: Vec<Found> = Vec::new();
+    let mut joined: Vec<Segment> = Vec::new();
     for next in found {
         match (joined.last_mut(), next) {
-            (Some(Found::Text(last)), Found::Text(more)) => last.push_str(&more),
-            (Some(Found::Thinking(last)), Found::Thinking(more)) => last.push_str(&more),
+            (Some(Segment::Text(last)), Segment::Text(more)) => last.push_str(&more),
+            (Some(Segment::Thinking(last)), Segment::Thinking(more)) => last.push_str(&more),
             (_, next) => joined.push(next),
         }
     }

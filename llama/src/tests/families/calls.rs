@@ -7,14 +7,14 @@ use serde_json::json;
 
 use super::super::super::{
     family::*,
-    parser::{Found, Parser},
+    parser::{Parser, Segment},
 };
 
-fn parse(family: &'static Family, pieces: &[&str]) -> Vec<Found> {
+fn parse(family: &'static Family, pieces: &[&str]) -> Vec<Segment> {
     parse_with(Parser::new(family, &[]), pieces)
 }
 
-fn parse_with(mut parser: Parser, pieces: &[&str]) -> Vec<Found> {
+fn parse_with(mut parser: Parser, pieces: &[&str]) -> Vec<Segment> {
     let mut found = Vec::new();
     for piece in pieces {
         parser.push(piece, &mut found);
@@ -24,12 +24,12 @@ fn parse_with(mut parser: Parser, pieces: &[&str]) -> Vec<Found> {
 }
 
 /// Joins neighbouring pieces of the same kind.
-pub(super) fn joined(found: Vec<Found>) -> Vec<Found> {
-    let mut joined: Vec<Found> = Vec::new();
+pub(super) fn joined(found: Vec<Segment>) -> Vec<Segment> {
+    let mut joined: Vec<Segment> = Vec::new();
     for next in found {
         match (joined.last_mut(), next) {
-            (Some(Found::Text(last)), Found::Text(more)) => last.push_str(&more),
-            (Some(Found::Thinking(last)), Found::Thinking(more)) => last.push_str(&more),
+            (Some(Segment::Text(last)), Segment::Text(more)) => last.push_str(&more),
+            (Some(Segment::Thinking(last)), Segment::Thinking(more)) => last.push_str(&more),
             (_, next) => joined.push(next),
         }
     }
@@ -37,11 +37,11 @@ pub(super) fn joined(found: Vec<Found>) -> Vec<Found> {
 }
 
 fn check(family: &'static Family, text: &str, expected: &Expect) {
-    let line = |found: Found| match found {
-        Found::Text(text) => format!("text {text:?}"),
-        Found::Thinking(text) => format!("thinking {text:?}"),
-        Found::Call(call) => format!("call {} {}", call.name, call.arguments),
-        Found::Malformed(call) => format!("malformed {:?} {:?}", call.name, call.arguments),
+    let line = |found: Segment| match found {
+        Segment::Text(text) => format!("text {text:?}"),
+        Segment::Thinking(text) => format!("thinking {text:?}"),
+        Segment::Call(call) => format!("call {} {}", call.name, call.arguments),
+        Segment::Malformed(call) => format!("malformed {:?} {:?}", call.name, call.arguments),
     };
     let lines: Vec<String> = parse(family, &[text]).into_iter().map(line).collect();
     expected.assert_eq(&lines.join("\n"));
@@ -227,7 +227,7 @@ fn a_call_without_the_end_of_its_tags_is_no_call() {
     ] {
         let found = parse(&QWEN_CODER, &[begin]);
         let is_refused =
-            matches!(&*found, [Found::Malformed(call)] if call.arguments.contains("list"));
+            matches!(&*found, [Segment::Malformed(call)] if call.arguments.contains("list"));
         assert!(is_refused, "{begin} {found:?}");
     }
     check(
@@ -480,11 +480,11 @@ proptest! {
     ) {
         let found = parse(FAMILIES[at], &[&text]);
         let shown = found.iter().map(|found| match found {
-            Found::Text(text) | Found::Thinking(text) => text.len(),
-            Found::Call(_) | Found::Malformed(_) => 0,
+            Segment::Text(text) | Segment::Thinking(text) => text.len(),
+            Segment::Call(_) | Segment::Malformed(_) => 0,
         });
         prop_assert!(shown.sum::<usize>() <= text.len(), "{} {text:?}", FAMILIES[at].name);
-        let calls = found.iter().filter(|found| matches!(found, Found::Call(_) | Found::Malformed(_)));
+        let calls = found.iter().filter(|found| matches!(found, Segment::Call(_) | Segment::Malformed(_)));
         let openings = FAMILIES[at].marker().map_or(0, |marker| text.matches(marker).count());
         let marks = text.matches(['{', '[', '(', '<']).count() + openings;
         prop_assert!(calls.count() <= marks, "{} {text:?}", FAMILIES[at].name);
@@ -508,7 +508,7 @@ proptest! {
         }});
         let tools = [ToolSpec::new("add_note", "Adds a note", kinds)];
         let found = parse_with(Parser::new(family, &[]).offering(tools.into()), &[&stream]);
-        let [Found::Call(read)] = &*found else { return Err(TestCaseError::fail(format!("{stream:?} {found:?}"))) };
+        let [Segment::Call(read)] = &*found else { return Err(TestCaseError::fail(format!("{stream:?} {found:?}"))) };
         prop_assert_eq!(&*read.name, "add_note");
         prop_assert_eq!(serde_json::from_str::<serde_json::Value>(&read.arguments).unwrap(), arguments, "{}", stream);
     }

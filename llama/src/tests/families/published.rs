@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{
     super::{
-        super::parser::{Found, Parser},
+        super::parser::{Parser, Segment},
         templates::{Published, brought, with_each},
     },
     calls::joined,
@@ -172,7 +172,7 @@ fn a_call_that_no_family_reads_is_never_the_answer() {
                 parser.push(letter.encode_utf8(&mut [0; 4]), &mut found);
             }
             parser.finish(false, &mut found);
-            let [Found::Malformed(call)] = &*found else { return vec![format!("{found:?}")] };
+            let [Segment::Malformed(call)] = &*found else { return vec![format!("{found:?}")] };
             assert_eq!((&*call.name, &*call.arguments), ("add_note", native));
             assert!(serde_json::from_str::<Value>(&call.arguments).is_err(), "nothing runs");
             vec![foreign.to_string()]
@@ -248,12 +248,12 @@ fn is_read(dialect: &Dialect, native: &str) -> bool {
     }
     let letters: Vec<String> = native.chars().map(String::from).collect();
     assert_eq!(parse(&letters.iter().map(String::as_str).collect::<Vec<_>>()), found, "{native}");
-    let is_call = |found: &Found| match found {
-        Found::Call(WantedCall { name, arguments, .. }) => {
+    let is_call = |found: &Segment| match found {
+        Segment::Call(WantedCall { name, arguments, .. }) => {
             let read: Result<Value, _> = serde_json::from_str(arguments);
             &**name == "add_note" && read.is_ok_and(|read| read == self::arguments())
         }
-        Found::Text(_) | Found::Thinking(_) | Found::Malformed(_) => false,
+        Segment::Text(_) | Segment::Thinking(_) | Segment::Malformed(_) => false,
     };
     found.iter().any(is_call)
 }

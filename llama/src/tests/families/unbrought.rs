@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    super::super::parser::{Found, Parser},
+    super::super::parser::{Parser, Segment},
     calls::joined,
     *,
 };
@@ -113,7 +113,7 @@ fn their_calls_are_read_wherever_they_are_cut() {
             for (cut, _) in answer.char_indices() {
                 let (begin, end) = answer.split_at(cut);
                 let found = parse(&[begin, end]);
-                let Some(Found::Call(call)) = found.first() else {
+                let Some(Segment::Call(call)) = found.first() else {
                     panic!("{name}: {begin:?} {end:?} {found:?}")
                 };
                 let arguments: Value = serde_json::from_str(&call.arguments).unwrap();
