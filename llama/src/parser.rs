@@ -157,7 +157,7 @@ impl Parser {
         self.is_stopped
     }
 
-    /// Adds the next piece of the stream.
+    /// Adds the next piece of the stream. Text that follows text in `found` is joined with it, and so is thinking.
     pub(super) fn push(&mut self, piece: &str, found: &mut Vec<Segment>) {
         if self.is_stopped {
             return;
@@ -393,8 +393,12 @@ impl Parser {
 }
 
 fn give_thinking(text: &str, found: &mut Vec<Segment>) {
-    if !text.is_empty() {
-        found.push(Segment::Thinking(text.to_owned()));
+    if text.is_empty() {
+        return;
+    }
+    match found.last_mut() {
+        Some(Segment::Thinking(last)) => last.push_str(text),
+        _ => found.push(Segment::Thinking(text.to_owned())),
     }
 }
 

@@ -12,20 +12,7 @@ fn parse(mut parser: Parser, pieces: &[&str]) -> Vec<Segment> {
         parser.push(piece, &mut found);
     }
     parser.finish(false, &mut found);
-    joined(found)
-}
-
-/// Joins neighbouring pieces of the same kind.
-fn joined(found: Vec<Segment>) -> Vec<Segment> {
-    let mut whole: Vec<Segment> = Vec::new();
-    for next in found {
-        match (whole.last_mut(), next) {
-            (Some(Segment::Text(last)), Segment::Text(more)) => last.push_str(&more),
-            (Some(Segment::Thinking(last)), Segment::Thinking(more)) => last.push_str(&more),
-            (_, next) => whole.push(next),
-        }
-    }
-    whole
+    found
 }
 
 fn check(family: &'static Family, text: &str, expected: &Expect) {
@@ -139,7 +126,7 @@ fn text_is_given_out_at_once_unless_it_may_be_a_marker() {
     let mut found = Vec::new();
     parser.push("a <", &mut found);
     parser.push("b> <tool", &mut found);
-    assert_eq!(joined(found), [Segment::Text("a <b>".into())]);
+    assert_eq!(found, [Segment::Text("a <b>".into())]);
 }
 
 #[test]
@@ -229,7 +216,7 @@ fn where_tokens_are_part_of_an_opening_no_text_like_theirs_is() {
             parser.push(text, &mut found);
         }
         parser.finish(false, &mut found);
-        joined(found)
+        found
     };
     assert!(matches!(&*read(parser(), true), [Segment::Call(call)] if &*call.name == "a"));
     let spelled = call.iter().map(|(token, text)| format!("{token}{text}")).collect::<String>();
@@ -289,7 +276,7 @@ fn the_token_of_an_unknown_call_opens_it_anywhere() {
     parser.push("[add]", &mut found);
     parser.finish(false, &mut found);
     let text = Segment::Text("I look at <act> now.".into());
-    assert_eq!(joined(found), [text, Segment::Malformed(WantedCall::new("add", "<act>[add]"))]);
+    assert_eq!(found, [text, Segment::Malformed(WantedCall::new("add", "<act>[add]"))]);
 }
 
 #[test]
@@ -300,5 +287,5 @@ fn a_token_that_opens_nothing_has_no_text() {
     parser.push_token("<|message|>", &mut found);
     parser.push("3", &mut found);
     parser.finish(false, &mut found);
-    assert_eq!(joined(found), [Segment::Text("2 <|message|> 3".into())]);
+    assert_eq!(found, [Segment::Text("2 <|message|> 3".into())]);
 }

@@ -68,7 +68,6 @@ const fn letter(found: &Segment) -> char {
     }
 }
 
-/// Joins neighbouring pieces of one kind.
 fn parse<'a>(
     mut parser: Parser,
     pieces: impl IntoIterator<Item = &'a str>,
@@ -83,15 +82,7 @@ fn parse<'a>(
         assert!(parser.open_block().is_none() || !parser.is_stopped());
     }
     parser.finish(was_cut_off, &mut found);
-    let mut joined: Vec<Segment> = Vec::new();
-    for next in found {
-        match (joined.last_mut(), next) {
-            (Some(Segment::Text(last)), Segment::Text(more)) => last.push_str(&more),
-            (Some(Segment::Thinking(last)), Segment::Thinking(more)) => last.push_str(&more),
-            (_, next) => joined.push(next),
-        }
-    }
-    joined
+    found
 }
 
 /// Splits the text into pieces of up to this many characters.

@@ -20,20 +20,7 @@ fn parse_with(mut parser: Parser, pieces: &[&str]) -> Vec<Segment> {
         parser.push(piece, &mut found);
     }
     parser.finish(false, &mut found);
-    joined(found)
-}
-
-/// Joins neighbouring pieces of the same kind.
-pub(super) fn joined(found: Vec<Segment>) -> Vec<Segment> {
-    let mut joined: Vec<Segment> = Vec::new();
-    for next in found {
-        match (joined.last_mut(), next) {
-            (Some(Segment::Text(last)), Segment::Text(more)) => last.push_str(&more),
-            (Some(Segment::Thinking(last)), Segment::Thinking(more)) => last.push_str(&more),
-            (_, next) => joined.push(next),
-        }
-    }
-    joined
+    found
 }
 
 fn check(family: &'static Family, text: &str, expected: &Expect) {

@@ -8,7 +8,6 @@ use super::{
         super::parser::{Parser, Segment},
         templates::{Published, brought, with_each},
     },
-    calls::joined,
     *,
 };
 
@@ -239,7 +238,7 @@ fn is_read(dialect: &Dialect, native: &str) -> bool {
             parser.push(piece, &mut found);
         }
         parser.finish(false, &mut found);
-        joined(found)
+        found
     };
     let found = parse(&[native]);
     for (cut, _) in native.char_indices() {

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::{
     super::super::parser::{Parser, Segment},
-    calls::joined,
     *,
 };
 
@@ -108,7 +107,7 @@ fn their_calls_are_read_wherever_they_are_cut() {
                     parser.push(piece, &mut found);
                 }
                 parser.finish(false, &mut found);
-                joined(found)
+                found
             };
             for (cut, _) in answer.char_indices() {
                 let (begin, end) = answer.split_at(cut);
