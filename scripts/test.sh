@@ -40,9 +40,11 @@ docs() {
     RUSTDOCFLAGS="-D warnings" run cargo doc --no-deps -p madang --no-default-features --features sqlite,child,remote,schema
 }
 
-# The walls: `actors` needs no C or C++, and without its feature no schemas; and the library alone brings no program and no llama.cpp.
+# The walls: `actors` and `parser` need no C or C++, and `actors` without its feature no schemas. The library alone brings no program
+# and no llama.cpp.
 wall() {
     names_none madang-actors 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev --features schema || return 1
+    names_none madang-parser 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev || return 1
     names_none madang-actors 'schemars.*' -e normal || return 1
     names_none madang '(clap|rustyline|crossterm|reqwest)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite
 }

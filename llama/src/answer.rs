@@ -7,10 +7,10 @@ use madang_actors::{
     port::{Deltas, ModelError},
     protocol::{Completion, CompletionDelta, FinishReason, Usage},
 };
+use madang_parser::{Parser, Segment};
 
 use super::{
     grammar::{CallGuide, Grammar},
-    parser::{Parser, Segment},
     repetition::Repetition,
     sampler::{Limits, Sampler},
     utf8::Utf8,

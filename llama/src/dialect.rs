@@ -4,19 +4,20 @@
 use std::sync::Arc;
 
 use madang_actors::port::Caveat;
+use madang_parser::{
+    Parser, Segment, behind_leads,
+    call::CallForm,
+    family::{ENVELOPE, FAMILIES, Family, HERMES, Opening},
+};
 use minijinja::Error;
 use serde_json::{Value, json};
 use tracing::warn;
 
 use super::{
     built_in::{CHATML, CHATML_STOPS, PLAIN, PLAIN_STOPS},
-    call::CallForm,
-    family::{ENVELOPE, FAMILIES, Family, HERMES, Opening},
     foreign,
     gguf::Gguf,
-    parser::{Parser, Segment},
     probes::{ARGUMENTS, RESULT, SAID, TOOL, every_kind, probe_chat, said, user},
-    signs::behind_leads,
     telling::{CallStyle, Telling, ToolListing},
     template::{ChatTemplate, LEAST_BYTES, TemplateInput},
 };

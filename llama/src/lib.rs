@@ -2,11 +2,11 @@
 //!
 //! A completion passes these modules:
 //! - `window` chooses the messages; `prompt` and `template` render them in the model's `dialect`, which belongs to a
-//!   `family`.
+//!   family of `madang-parser`.
 //! - `spans` and `vocabulary` turn the prompt into tokens, none of which a user can forge; `beginning` finds the part
 //!   that users share.
 //! - `engine` reads and generates beside all other completions; `grammar` and `sampler` choose each token.
-//! - `parser` separates text, thinking and calls.
+//! - The parser of `madang-parser` separates text, thinking and calls, by the family.
 //!
 //! Invariants: no input aborts the process in llama.cpp. The cache shows no user anything of another user's text. A
 //! constrained call fits its tool's schema.
@@ -15,27 +15,22 @@ mod answer;
 mod backend;
 mod beginning;
 mod built_in;
-mod call;
 mod dialect;
 mod engine;
 mod error;
-mod family;
 mod foreign;
 mod frames;
 mod gguf;
 mod grammar;
-mod header;
 mod hidden;
 mod letters;
 mod markers;
 mod options;
-mod parser;
 mod pieces;
 mod probes;
 mod prompt;
 mod repetition;
 mod sampler;
-mod signs;
 mod source;
 mod spans;
 mod telling;
@@ -60,6 +55,7 @@ use madang_actors::{
     port::{BoxFuture, Caveat, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained},
     protocol::{Completion, CompletionRequest, ToolSpec, Usage},
 };
+use madang_parser::family::Family;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
@@ -69,7 +65,6 @@ pub use options::LlamaOptions;
 pub use sampler::Sampling;
 
 use engine::{Asked, EngineRequest, Loaded, Refused};
-use family::Family;
 use telling::CallStyle;
 
 /// A GGUF model that runs inside this process.

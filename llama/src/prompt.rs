@@ -5,13 +5,12 @@ use std::fmt::Write as _;
 use madang_actors::protocol::{
     ConversationCall, ConversationMessage, PromptMessage, SILENCE, ToolSpec, conversation,
 };
+use madang_parser::{call::CallForm, family::Opening};
 use minijinja::{Error, ErrorKind};
 use serde_json::{Value, json};
 
 use super::{
-    call::CallForm,
     dialect::Dialect,
-    family::Opening,
     hidden::{Hidden, Piece, TooLong},
     markers::Markers,
     telling::{Telling, ToolListing},

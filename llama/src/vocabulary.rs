@@ -9,10 +9,10 @@ use std::{
 use llama_cpp_2::{
     model::LlamaModel, token::LlamaToken, token_type::LlamaTokenAttr, vocab::LlamaVocab,
 };
+use madang_parser::family::Family;
 use toktrie::{ApproximateTokEnv, TokEnv, TokRxInfo, TokTrie};
 
 use super::{
-    family::Family,
     letters::Letters,
     markers::{Markers, Special},
     pieces::pieces,

@@ -12,7 +12,7 @@ use crate::layers::imports::{
 };
 
 /// The folders of the workspace that have Rust sources.
-const FOLDERS: [&str; 23] = [
+const FOLDERS: [&str; 24] = [
     "actors/src",
     "actors/tests",
     "benches",
@@ -22,6 +22,7 @@ const FOLDERS: [&str; 23] = [
     "llama/src",
     "mcp/src",
     "mcp/tests",
+    "parser/src",
     "program/src",
     "program/tests",
     "proof/src",
@@ -70,12 +71,13 @@ const CLOSED_ENUMS: [&str; 26] = [
 ];
 
 /// The folders from which the path of a file begins in a comment.
-const ROOMS: [&str; 12] = [
+const ROOMS: [&str; 13] = [
     "actors/",
     "docs/",
     "llama/",
     "mcp/",
     "models/",
+    "parser/",
     "program/",
     "proof/",
     "scripts/",

@@ -7,6 +7,7 @@ use madang_actors::{
     port::ModelError,
     protocol::{CompletionDelta, CompletionRequest, FinishReason},
 };
+use madang_parser::Parser;
 use tracing::warn;
 
 use super::run::ActiveCompletion;
@@ -19,7 +20,6 @@ use crate::{
     grammar::{Grammar, Grammars},
     hidden::Piece,
     options::LlamaOptions,
-    parser::Parser,
     prompt::PromptWriter,
     repetition::Repetition,
     sampler::{Sampler, Sampling},

@@ -6,6 +6,7 @@ use std::{
 };
 
 use madang_actors::port::Caveat;
+use madang_parser::family::Family;
 use tracing::{error, info, warn};
 
 use super::{
@@ -20,8 +21,8 @@ use super::{
     steps::{Bounds, Engine},
 };
 use crate::{
-    LoadError, backend::backend, dialect::Dialect, family::Family, gguf::Gguf,
-    options::LlamaOptions, pieces::STACK_BYTES, source::ModelFile, telling::CallStyle,
+    LoadError, backend::backend, dialect::Dialect, gguf::Gguf, options::LlamaOptions,
+    pieces::STACK_BYTES, source::ModelFile, telling::CallStyle,
 };
 
 /// The properties of a loaded model.

@@ -1,11 +1,12 @@
 //! Writes the rules around the arguments in a block of calls, by family.
 
+use madang_parser::{
+    call::{CallForm, Items, Marks},
+    family::{Family, Opening},
+};
+
 use super::{
-    super::{
-        call::{CallForm, Items, marks::literals},
-        family::{Family, Opening},
-        telling::CallStyle,
-    },
+    super::telling::CallStyle,
     any::any_rules,
     notation::{Notation, lark_string, regex_of},
 };
@@ -105,9 +106,9 @@ pub(super) fn call(
     format!("call_{at}: {around}\n")
 }
 
-/// Writes a text of [`Marks`](super::super::call::Marks), with any ids.
+/// Writes a text of [`Marks`], with any ids.
 fn pattern(text: &str) -> String {
-    let literals =
-        literals(text).map(|text| if text.is_empty() { String::new() } else { lark_string(text) });
+    let literals = Marks::literals(text)
+        .map(|text| if text.is_empty() { String::new() } else { lark_string(text) });
     literals.collect::<Vec<_>>().join(" MARK_ID ")
 }

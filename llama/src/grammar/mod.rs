@@ -23,12 +23,13 @@ use std::{
 
 use llguidance::{Matcher, ParserFactory, api::TopLevelGrammar, earley::SlicedBiasComputer};
 use madang_actors::{port::Unconstrained, protocol::ToolSpec};
+use madang_parser::family::Family;
 use serde_json::Value;
 use toktrie::{ApproximateTokEnv, InferenceCapabilities, SimpleVob, TokEnv};
 use tracing::{debug, warn};
 
 use self::schema::{Gap, SchemaRules};
-use super::{family::Family, telling::CallStyle};
+use super::telling::CallStyle;
 
 /// Compiles grammars for sets of tools and keeps the latest.
 pub(super) struct Grammars {

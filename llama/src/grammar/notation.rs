@@ -1,11 +1,9 @@
 //! Writes single values of a call in Lark for llguidance: as JSON, in Gemma's braces, or in Python.
 
+use madang_parser::call::{CallForm, braces, json, python};
 use serde_json::Value;
 
-use super::super::{
-    call::{CallForm, braces, json, python},
-    telling::CallStyle,
-};
+use super::super::telling::CallStyle;
 
 /// The form of values in a family's calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

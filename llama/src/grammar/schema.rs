@@ -3,10 +3,11 @@
 
 use std::{collections::HashMap, fmt::Write as _};
 
+use madang_parser::call::CallForm;
 use serde_json::{Map, Value, json};
 
 use super::{
-    super::{call::CallForm, telling::CallStyle},
+    super::telling::CallStyle,
     any::{ANY, ANY_OBJECT},
     keywords::{
         ANNOTATIONS, Rule, Unknown, check_keywords, choices, closed_properties, counts,

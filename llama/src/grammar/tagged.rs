@@ -1,9 +1,9 @@
 //! Writes the rules of arguments between tags: a text stands there as it is, and anything else as JSON.
 
+use madang_parser::call::{Kinds, Tags};
 use serde_json::{Map, Value};
 
 use super::{
-    super::call::{Tags, kinds::Kinds},
     any::ANY,
     keywords::{
         ANNOTATIONS, Rule, Unknown, check_keywords, choices, closed_properties, counts,

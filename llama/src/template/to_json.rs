@@ -1,13 +1,11 @@
 //! The filter `tojson`, as Hugging Face defines it for chat templates: JSON as Python writes it, for a model and not for a page.
 
+use madang_parser::call::json;
 use minijinja::{Error, ErrorKind, State, Value as Jinja, value::Kwargs};
 use serde_json::{Map, Value};
 
 use super::weights::pay_json;
-use crate::{
-    call::json,
-    hidden::{Escapes, in_ascii, marks_in_json},
-};
+use crate::hidden::{Escapes, in_ascii, marks_in_json};
 
 /// Writes JSON with blanks behind `,` and `:`, and letters as they are, unless the template wants it otherwise.
 #[expect(clippy::needless_pass_by_value, reason = "minijinja hands its filters values")]

@@ -2,19 +2,21 @@
 //! accept the same values.
 
 use madang_actors::{protocol::Limits, registry::ToolRegistry};
+use madang_parser::{
+    Parser, Segment,
+    call::{CallForm, braces, json as json_text},
+    family::{FAMILIES, Family, Opening},
+};
 use madang_testing::FakeTool;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use toktrie::ApproximateTokEnv;
 
 use super::super::{
-    call::{CallForm, braces, json as json_text},
-    family::{FAMILIES, Family},
     grammar::{CallGuide, Grammars, unconstrained},
-    parser::{Parser, Segment},
     telling::CallStyle,
 };
-use super::{families::opening, *};
+use super::*;
 
 const NAME: &str = "probe";
 
@@ -69,8 +71,13 @@ fn canonical(family: &Family, is_compact: bool, arguments: &Value) -> String {
 /// Reads the arguments of the first call in a block.
 fn read(family: &'static Family, parameters: &Value, block: &str) -> Option<String> {
     let mut parser = Parser::new(family, &[]).offering([tool(parameters)].into());
+    let opening = match family.opening {
+        Opening::Marker(marker) => marker,
+        Opening::Header(channels) => channels.tools,
+        Opening::Answer(_) => "",
+    };
     let mut found = Vec::new();
-    parser.push(&format!("{}{block}", opening(family)), &mut found);
+    parser.push(&format!("{opening}{block}"), &mut found);
     parser.finish(false, &mut found);
     found.into_iter().find_map(|found| match found {
         Segment::Call(call) => Some(call.arguments.to_string()),
@@ -318,7 +325,7 @@ proptest! {
         let mut guide = guide(family, is_compact, &schema);
         let ends = match family.form {
             CallForm::Tagged(tags) => vec![tags.end, tags.after],
-            CallForm::Marked(marks) if marks.separator.is_some() => family.closing.to_vec(),
+            form @ CallForm::Marked(_) if form.separator().is_some() => family.closing.to_vec(),
             CallForm::Object { .. }
             | CallForm::Objects(_)
             | CallForm::Marked(_)

@@ -9,6 +9,7 @@ use llama_cpp_2::{
     token::LlamaToken,
 };
 use madang_actors::protocol::Completion;
+use madang_parser::Parser;
 
 use super::super::{
     answer::{Answer, Flow},
@@ -17,7 +18,6 @@ use super::super::{
     frames::frames,
     gguf::Gguf,
     grammar::Grammars,
-    parser::Parser,
     prompt::PromptWriter,
     repetition::Repetition,
     sampler::{Sampler, Sampling},

@@ -5,11 +5,11 @@ mod lists;
 #[path = "grammar_of_tags.rs"]
 mod tags;
 
-use serde_json::json;
-
-use super::super::family::{
+use madang_parser::family::{
     DEEPSEEK_V3_1, ENVELOPE, FUNCTION_GEMMA, GPT_OSS, HERMES, KIMI_K2, MISTRAL_MARKED,
 };
+use serde_json::json;
+
 use super::*;
 
 fn tool(name: &str, parameters: Value) -> ToolSpec {

@@ -1,6 +1,7 @@
 //! Tests which calls the grammars of families with lists of objects allow.
 
-use super::super::super::family::{APERTUS, COHERE, GIGACHAT_3, GRANITE_3};
+use madang_parser::family::{APERTUS, COHERE, GIGACHAT_3, GRANITE_3};
+
 use super::*;
 
 #[test]

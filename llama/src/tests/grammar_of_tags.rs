@@ -1,9 +1,10 @@
 //! Tests which calls the grammars of families with tags allow, and that no value holds the tag that ends it.
 
-use super::super::super::{
+use madang_parser::{
     call::{CallForm, Tags},
     family::{DEEPSEEK_V3_2, FAMILIES, GLM_TIGHT, MINICPM_5, MINIMAX_M2, QWEN_CODER, SEED},
 };
+
 use super::*;
 
 /// A tool with arguments of several kinds.

@@ -1,9 +1,12 @@
 //! Tests markers in the tokens of a real vocabulary, family by family.
 
+use madang_parser::{
+    call::CallForm,
+    family::{FAMILIES, HERMES},
+};
+
 use super::{
     super::{
-        call::CallForm,
-        family::{FAMILIES, Family, HERMES},
         hidden::Piece,
         spans::{Span, spans},
         vocabulary::Vocabulary,

@@ -1,27 +1,9 @@
 //! Sends a model's text through the parser of tool calls: the same result for every split, nothing invented, no end
 //! without an end.
-//!
-//! The parser is compiled from the library's sources, since the library has it only together with llama.cpp.
 
-#[allow(dead_code, reason = "prompts and grammars are made from it elsewhere")]
-#[path = "../../../llama/src/call/mod.rs"]
-mod call;
-#[allow(dead_code, reason = "prompts and grammars are made from it elsewhere")]
-#[path = "../../../llama/src/family/mod.rs"]
-mod family;
-#[path = "../../../llama/src/header.rs"]
-mod header;
-#[allow(dead_code, reason = "it is told elsewhere which tools there are, and which tokens")]
-#[expect(clippy::module_inception, reason = "its neighbours know it by this name")]
-#[path = "../../../llama/src/parser.rs"]
-mod parser;
-#[allow(dead_code, reason = "it is told elsewhere which tokens write a sign")]
-#[path = "../../../llama/src/signs.rs"]
-mod signs;
-
-use self::{
+use madang_parser::{
+    Parser, Segment,
     family::{ENVELOPE, FAMILIES, HERMES},
-    parser::{Parser, Segment},
 };
 
 /// Reads a byte for the family and the surroundings, a byte for the splits, and the rest as the text.

@@ -1,10 +1,9 @@
-//! Tests every family from a template of its form to its calls: detection, rendering, reading, and forgery.
+//! Tests every family by a template of its form: detection, rendering, and forgery. How its calls are read is tested in
+//! `madang-parser`.
 //!
 //! The templates are written for these tests, in the form of the family's. `UPDATE_EXPECT=1 cargo test` rewrites the
 //! prompts.
 
-mod calls;
-pub(super) use calls::opening;
 mod published;
 mod unbrought;
 
@@ -13,12 +12,12 @@ use std::path::Path;
 use expect_test::expect_file;
 use llama_cpp_2::token::LlamaToken;
 use madang_actors::protocol::{CallId, PromptMessage, ToolSpec};
+use madang_parser::family::*;
 use serde_json::json;
 use uuid::Uuid;
 
 use super::super::{
     dialect::Dialect,
-    family::*,
     gguf::Gguf,
     hidden::Piece,
     markers::Markers,

@@ -1,13 +1,11 @@
 //! Tests the families of the chat templates of others, and the calls that they write.
 
 use madang_actors::{port::Caveat, protocol::WantedCall};
+use madang_parser::{Parser, Segment};
 use serde_json::Value;
 
 use super::{
-    super::{
-        super::parser::{Parser, Segment},
-        templates::{Published, brought, with_each},
-    },
+    super::templates::{Published, brought, with_each},
     *,
 };
 

@@ -1,11 +1,9 @@
 //! Tests models whose templates are not brought, by templates of their form: the family, and the calls that they write.
 
+use madang_parser::{Parser, Segment};
 use serde_json::Value;
 
-use super::{
-    super::super::parser::{Parser, Segment},
-    *,
-};
+use super::*;
 
 /// A model, in short.
 struct Model {

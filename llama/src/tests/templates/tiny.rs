@@ -1,5 +1,7 @@
 //! Puts each template into the file of a tiny model, and lets it answer and call.
 
+use madang_actors::protocol::{Completion, ToolSpec, WantedCall};
+use madang_parser::family::Opening;
 use serde_json::json;
 
 use super::{
@@ -7,10 +9,9 @@ use super::{
     BOS, EOS, Published, with_each,
 };
 use crate::{
-    LlamaModel, dialect::Dialect, family::Opening, gguf::Gguf, markers::Markers,
-    prompt::PromptWriter, template::LEAST_BYTES,
+    LlamaModel, dialect::Dialect, gguf::Gguf, markers::Markers, prompt::PromptWriter,
+    template::LEAST_BYTES,
 };
-use madang_actors::protocol::{Completion, ToolSpec, WantedCall};
 
 /// More than any of the prompts, at one token a byte.
 const CONTEXT: u32 = 32_768;

@@ -1,7 +1,7 @@
 //! Families that write a call as its name and its arguments as JSON, between texts of their own: one row each.
 
-use super::super::call::{CallForm, Marks};
 use super::{Family, Opening, THINK};
+use crate::call::{CallForm, Marks};
 
 /// The base of the rows.
 const BASE: Family = Family {
@@ -41,11 +41,11 @@ const SOLAR_MARKS: Marks = Marks {
 };
 
 /// Mistral since Small 3.2: `[TOOL_CALLS]NAME[ARGS]{..}`.
-pub(in super::super) const MISTRAL_MARKED: Family =
+pub const MISTRAL_MARKED: Family =
     Family { name: "mistral-marked", form: CallForm::Marked(&MISTRAL_MARKS), ..super::MISTRAL };
 
 /// DeepSeek R1 and V3, and what is distilled from them.
-pub(in super::super) const DEEPSEEK_R1: Family = Family {
+pub const DEEPSEEK_R1: Family = Family {
     name: "deepseek-r1",
     form: CallForm::Marked(&DEEPSEEK_R1_MARKS),
     instruction: Some(
@@ -57,7 +57,7 @@ pub(in super::super) const DEEPSEEK_R1: Family = Family {
 };
 
 /// DeepSeek V3.1.
-pub(in super::super) const DEEPSEEK_V3_1: Family = Family {
+pub const DEEPSEEK_V3_1: Family = Family {
     name: "deepseek-v3.1",
     opening: Opening::Marker("<｜tool▁calls▁begin｜>"),
     form: CallForm::Marked(&DEEPSEEK_MARKS),
@@ -81,7 +81,7 @@ pub(in super::super) const DEEPSEEK_V3_1: Family = Family {
 };
 
 /// Kimi K2. An id holds the name: `functions.NAME:0`.
-pub(in super::super) const KIMI_K2: Family = Family {
+pub const KIMI_K2: Family = Family {
     name: "kimi-k2",
     opening: Opening::Marker("<|tool_calls_section_begin|>"),
     form: CallForm::Marked(&KIMI_MARKS),
@@ -98,7 +98,7 @@ pub(in super::super) const KIMI_K2: Family = Family {
 };
 
 /// Solar Open.
-pub(in super::super) const SOLAR: Family = Family {
+pub const SOLAR: Family = Family {
     name: "solar",
     opening: Opening::Marker("<|tool_calls|>"),
     form: CallForm::Marked(&SOLAR_MARKS),
@@ -118,7 +118,7 @@ pub(in super::super) const SOLAR: Family = Family {
 };
 
 /// Functionary 3.1: `<function=NAME>{..}</function>`.
-pub(in super::super) const FUNCTIONARY: Family = Family {
+pub const FUNCTIONARY: Family = Family {
     name: "functionary",
     opening: Opening::Marker("<function="),
     form: CallForm::Marked(&Marks { between: &[">"], ..Marks::BASE }),

@@ -2,26 +2,26 @@
 
 /// The marks around a header.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Channels {
+pub struct Channels {
     /// Begins a message of the model.
-    pub(super) start: &'static str,
+    pub start: &'static str,
     /// Begins the name of the channel.
-    pub(super) channel: &'static str,
+    pub(crate) channel: &'static str,
     /// Ends the header.
-    pub(super) message: &'static str,
+    pub(crate) message: &'static str,
     /// Ends the message.
-    pub(super) end: &'static str,
+    pub(crate) end: &'static str,
     /// Begins the recipient of a message.
-    pub(super) to: &'static str,
+    pub(crate) to: &'static str,
     /// Begins the name of a tool, as a recipient.
-    pub(super) tools: &'static str,
+    pub tools: &'static str,
     /// The channel in which the model thinks.
-    pub(super) thinking: &'static str,
+    pub(crate) thinking: &'static str,
 }
 
 /// A finding at the beginning of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Header {
+pub(crate) enum Header {
     /// More must come first.
     Unfinished,
     /// There is no header.
@@ -38,12 +38,12 @@ pub(super) enum Header {
 
 impl Channels {
     /// Lists the marks that mean nothing as ordinary text.
-    pub(super) fn marks(&self) -> [&'static str; 4] {
+    pub(crate) fn marks(&self) -> [&'static str; 4] {
         [self.start, self.channel, self.message, self.end]
     }
 
     /// Reads a header, whose marks stand in the text as `written` has them.
-    pub(super) fn read(&self, text: &str, written: &dyn Fn(&str) -> String) -> Header {
+    pub(crate) fn read(&self, text: &str, written: &dyn Fn(&str) -> String) -> Header {
         let [start, channel, message] = [self.start, self.channel, self.message].map(written);
         let begin = text.len() - text.trim_start().len();
         let begun = &text[begin..];

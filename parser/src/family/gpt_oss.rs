@@ -1,12 +1,13 @@
 //! gpt-oss: messages in channels, and a call is one whose header names a tool, `to=functions.NAME`.
 
-use super::super::{
+use super::{Family, Opening};
+use crate::{
     call::{CallForm, Marks},
     header::Channels,
 };
-use super::{Family, Opening};
 
-pub(in super::super) const GPT_OSS: Family = Family {
+/// The family of gpt-oss.
+pub const GPT_OSS: Family = Family {
     name: "gpt-oss",
     opening: Opening::Header(&Channels {
         start: "<|start|>assistant",

@@ -1,9 +1,10 @@
 //! The envelope: how a model that knows no tools is asked to write a call, `{"tool_call": {..}}` instead of an answer.
 
-use super::super::call::CallForm;
 use super::{Family, Opening, THINK};
+use crate::call::CallForm;
 
-pub(in super::super) const ENVELOPE: Family = Family {
+/// The family of models that know no tools.
+pub const ENVELOPE: Family = Family {
     name: "envelope",
     opening: Opening::Answer("tool_call"),
     form: CallForm::Object { within: Some("tool_call"), arguments: "arguments" },

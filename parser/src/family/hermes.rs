@@ -1,10 +1,10 @@
 //! Hermes, Qwen and many after them: `<tool_call>{"name": .., "arguments": {..}}</tool_call>`.
 
-use super::super::call::CallForm;
 use super::{Family, Opening, THINK};
+use crate::call::CallForm;
 
 /// Its templates list the tools, or nothing does: a model that was trained on its tools needs no list.
-pub(in super::super) const HERMES: Family = Family {
+pub const HERMES: Family = Family {
     name: "hermes",
     opening: Opening::Marker("<tool_call>"),
     form: CallForm::Object { within: None, arguments: "arguments" },

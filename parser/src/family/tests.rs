@@ -5,10 +5,8 @@ use madang_actors::protocol::ToolSpec;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::super::super::{
-    family::*,
-    parser::{Parser, Segment},
-};
+use super::*;
+use crate::parser::{Parser, Segment};
 
 fn parse(family: &'static Family, pieces: &[&str]) -> Vec<Segment> {
     parse_with(Parser::new(family, &[]), pieces)
@@ -391,7 +389,7 @@ fn lfm2_writes_python() {
 }
 
 /// Returns the text that opens a call.
-pub(in super::super) fn opening(family: &Family) -> &'static str {
+fn opening(family: &Family) -> &'static str {
     match family.opening {
         Opening::Marker(marker) => marker,
         Opening::Header(channels) => channels.tools,

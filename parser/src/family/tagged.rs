@@ -1,7 +1,7 @@
 //! Families that write each argument of a call between tags: one row each.
 
-use super::super::call::{CallForm, Tags};
 use super::{Family, Opening, THINK};
+use crate::call::{CallForm, Tags};
 
 /// The base of the rows.
 const BASE: Family = Family {
@@ -85,11 +85,11 @@ const DEEPSEEK_TAGS: Tags = Tags {
 };
 
 /// Qwen3-Coder, Qwen 3.5 and 3.6, Nemotron 3, Step 3.5.
-pub(in super::super) const QWEN_CODER: Family =
+pub const QWEN_CODER: Family =
     Family { name: "qwen-coder", closing: &["</tool_call>"], frames: super::HERMES.frames, ..BASE };
 
 /// Seed-OSS.
-pub(in super::super) const SEED: Family = Family {
+pub const SEED: Family = Family {
     name: "seed",
     opening: Opening::Marker("<seed:tool_call>"),
     form: CallForm::Tagged(&SEED_TAGS),
@@ -100,7 +100,7 @@ pub(in super::super) const SEED: Family = Family {
 };
 
 /// GLM 4.5 and 4.6, Laguna XS, Ling 3.
-pub(in super::super) const GLM: Family = Family {
+pub const GLM: Family = Family {
     name: "glm",
     form: CallForm::Tagged(&GLM_TAGS),
     frames: &[
@@ -119,11 +119,11 @@ pub(in super::super) const GLM: Family = Family {
 };
 
 /// GLM 4.7, Laguna S, Spark 2.5: the same tags without lines.
-pub(in super::super) const GLM_TIGHT: Family =
+pub const GLM_TIGHT: Family =
     Family { name: "glm-4.7", form: CallForm::Tagged(&GLM_TIGHT_TAGS), ..GLM };
 
 /// MiniCPM 5: `<function name="NAME"><param name="KEY">value</param></function>`.
-pub(in super::super) const MINICPM_5: Family = Family {
+pub const MINICPM_5: Family = Family {
     name: "minicpm5",
     opening: Opening::Marker("<function name=\""),
     form: CallForm::Tagged(&MINICPM_TAGS),
@@ -132,7 +132,7 @@ pub(in super::super) const MINICPM_5: Family = Family {
 };
 
 /// Hunyuan 3.
-pub(in super::super) const HY_3: Family = Family {
+pub const HY_3: Family = Family {
     name: "hy3",
     opening: Opening::Marker("<tool_calls:opensource>"),
     form: CallForm::Tagged(&HY_TAGS),
@@ -151,7 +151,7 @@ pub(in super::super) const HY_3: Family = Family {
 };
 
 /// MiniMax M2.
-pub(in super::super) const MINIMAX_M2: Family = Family {
+pub const MINIMAX_M2: Family = Family {
     name: "minimax-m2",
     opening: Opening::Marker("<minimax:tool_call>"),
     form: CallForm::Tagged(&MINIMAX_TAGS),
@@ -161,7 +161,7 @@ pub(in super::super) const MINIMAX_M2: Family = Family {
 };
 
 /// DeepSeek V3.2.
-pub(in super::super) const DEEPSEEK_V3_2: Family = Family {
+pub const DEEPSEEK_V3_2: Family = Family {
     name: "deepseek-v3.2",
     opening: Opening::Marker("<｜DSML｜function_calls>"),
     form: CallForm::Tagged(&DEEPSEEK_TAGS),
@@ -180,7 +180,7 @@ pub(in super::super) const DEEPSEEK_V3_2: Family = Family {
 };
 
 /// DeepSeek V4.
-pub(in super::super) const DEEPSEEK_V4: Family = Family {
+pub const DEEPSEEK_V4: Family = Family {
     name: "deepseek-v4",
     opening: Opening::Marker("<｜DSML｜tool_calls>"),
     closing: &["</｜DSML｜tool_calls>"],

@@ -1,9 +1,10 @@
 //! LFM2: `<|tool_call_start|>[NAME(key="value")]<|tool_call_end|>`.
 
-use super::super::call::CallForm;
 use super::{Family, Opening, THINK};
+use crate::call::CallForm;
 
-pub(in super::super) const LFM2: Family = Family {
+/// The family of LFM2.
+pub const LFM2: Family = Family {
     name: "lfm2",
     opening: Opening::Marker("<|tool_call_start|>"),
     form: CallForm::Python,

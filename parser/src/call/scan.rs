@@ -19,7 +19,7 @@ pub(super) struct ScanRules {
 
 /// A finding in the block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Seen {
+pub(crate) enum Seen {
     /// A call that ends before this byte.
     Call(usize),
     /// The end of the block, before this byte.
@@ -28,7 +28,7 @@ pub(in super::super) enum Seen {
 
 /// Follows a block of calls from its first letter on.
 #[derive(Debug, Clone)]
-pub(in super::super) enum Scan {
+pub(crate) enum Scan {
     Brackets(BracketScan),
     Tags(TagScan),
 }
@@ -43,7 +43,7 @@ impl Scan {
     }
 
     /// Tells whether a call has ended.
-    pub(in super::super) fn has_calls(&self) -> bool {
+    pub(crate) fn has_calls(&self) -> bool {
         match self {
             Self::Brackets(scan) => scan.has_calls,
             Self::Tags(scan) => scan.has_calls,
@@ -51,7 +51,7 @@ impl Scan {
     }
 
     /// Tells whether the block ends with its first call.
-    pub(in super::super) fn is_single(&self) -> bool {
+    pub(crate) fn is_single(&self) -> bool {
         match self {
             Self::Brackets(scan) => scan.is_single(),
             Self::Tags(scan) => scan.is_single(),
@@ -59,7 +59,7 @@ impl Scan {
     }
 
     /// Looks at the new text. `text` begins with the block, or behind the last call once the caller has removed that.
-    pub(in super::super) fn look(&mut self, text: &str) -> Option<Seen> {
+    pub(crate) fn look(&mut self, text: &str) -> Option<Seen> {
         match self {
             Self::Brackets(scan) => scan.look(text),
             Self::Tags(scan) => scan.look(text),
@@ -69,7 +69,7 @@ impl Scan {
 
 /// Counts brackets.
 #[derive(Debug, Clone)]
-pub(in super::super) struct BracketScan {
+pub(crate) struct BracketScan {
     rules: ScanRules,
     depth: usize,
     quote: Option<&'static str>,
@@ -162,7 +162,7 @@ pub(super) struct TagRules {
 
 /// Follows a block of calls between tags. Only outside of a value does a tag mean anything.
 #[derive(Debug, Clone)]
-pub(in super::super) struct TagScan {
+pub(crate) struct TagScan {
     rules: TagRules,
     is_in_value: bool,
     /// The bytes that were looked at.
@@ -204,7 +204,7 @@ impl TagScan {
 }
 
 /// Counts the bytes at the end of a text that may begin a mark.
-pub(in super::super) fn held(text: &str, marks: &[&str]) -> usize {
+pub(crate) fn held(text: &str, marks: &[&str]) -> usize {
     let begins = |(at, _): &(usize, char)| marks.iter().any(|mark| mark.starts_with(&text[*at..]));
     let longest = marks.iter().map(|mark| mark.len()).max().unwrap_or_default();
     let tail = text.char_indices().rev().take_while(|(at, _)| text.len() - at < longest);

@@ -16,33 +16,35 @@
 //!   them: no reader repairs or guesses a value.
 //! - No input panics or overflows the stack, however deep it is nested.
 
-pub(super) mod braces;
-pub(super) mod items;
-pub(super) mod json;
-pub(super) mod kinds;
-pub(super) mod marks;
-pub(super) mod python;
+pub mod braces;
+mod items;
+pub mod json;
+mod kinds;
+mod marks;
+pub mod python;
 mod scan;
-pub(super) mod tags;
+mod tags;
 
 use madang_actors::protocol::{ToolSpec, WantedCall};
 use serde_json::Value;
 
-pub(super) use items::Items;
-pub(super) use marks::Marks;
-pub(super) use scan::{Scan, Seen, held};
-pub(super) use tags::Tags;
+pub use items::Items;
+pub use kinds::Kinds;
+pub use marks::Marks;
+pub use tags::Tags;
+
+pub(crate) use scan::{Scan, Seen, held};
 
 use json::member;
 use scan::{ScanRules, TagRules};
 
 /// A call that names no tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Malformed;
+pub(crate) struct Malformed;
 
 /// The form in which a family writes calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum CallForm {
+pub enum CallForm {
     /// `{"name": "NAME", "arguments": {..}}`.
     Object {
         /// The key of the outer object around it, if any.
@@ -64,7 +66,7 @@ pub(super) enum CallForm {
 
 impl CallForm {
     /// Begins to look for the ends of calls; the texts in `ends` end a block.
-    pub(super) fn scan(self, ends: &'static [&'static str]) -> Scan {
+    pub(crate) fn scan(self, ends: &'static [&'static str]) -> Scan {
         match self {
             Self::Tagged(tags) => Scan::tags(tags.rules(ends)),
             Self::Object { .. }
@@ -108,7 +110,7 @@ impl CallForm {
 
     /// Reads a call with its separator. Arguments become JSON if possible, and otherwise keep the model's text. Of these
     /// tools a value without quotes has its kind.
-    pub(super) fn read(self, call: &str, tools: &[ToolSpec]) -> Result<WantedCall, Malformed> {
+    pub(crate) fn read(self, call: &str, tools: &[ToolSpec]) -> Result<WantedCall, Malformed> {
         let is_list = self.rules(&[]).is_list;
         let call = if is_list { call.trim_start_matches(is_separator) } else { call.trim() };
         match self {
@@ -138,7 +140,7 @@ impl CallForm {
     }
 
     /// Writes a call as the model would, for templates that write none. `arguments` is JSON, unless the model broke it.
-    pub(super) fn write(self, name: &str, arguments: &str) -> String {
+    pub fn write(self, name: &str, arguments: &str) -> String {
         let quoted = Value::from(name);
         match self {
             Self::Object { within: Some(outer), arguments: key } => {
@@ -162,7 +164,7 @@ impl CallForm {
 
 impl CallForm {
     /// Tells whether the rest of a block, after its last whole call, begins another.
-    pub(super) fn has_begun(self, rest: &str) -> bool {
+    pub(crate) fn has_begun(self, rest: &str) -> bool {
         match self {
             Self::Marked(marks) => marks.has_begun(rest),
             Self::Tagged(_) => !rest.trim().is_empty(),
@@ -173,7 +175,7 @@ impl CallForm {
     }
 
     /// Returns the text between two calls of a block; `None` if a block has one, or lists them in brackets.
-    pub(super) fn separator(self) -> Option<&'static str> {
+    pub fn separator(self) -> Option<&'static str> {
         match self {
             Self::Marked(marks) => marks.separator,
             Self::Tagged(tags) => tags.separator,
@@ -182,7 +184,7 @@ impl CallForm {
     }
 
     /// Lists the texts that a model writes inside of a call, besides JSON and Python.
-    pub(super) fn texts(self) -> Vec<&'static str> {
+    pub(crate) fn texts(self) -> Vec<&'static str> {
         match self {
             Self::Marked(marks) => marks.texts().collect(),
             Self::Tagged(tags) => tags.texts().collect(),
@@ -223,5 +225,4 @@ fn wanted(name: &str, arguments: String) -> Result<WantedCall, Malformed> {
 }
 
 #[cfg(test)]
-#[path = "../tests/call.rs"]
 mod tests;

@@ -91,16 +91,12 @@ fn value_len(text: &str) -> usize {
 }
 
 /// Writes JSON as Python does, which models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
-pub(in super::super) fn write(value: &Value, indent: Option<usize>) -> String {
+pub fn write(value: &Value, indent: Option<usize>) -> String {
     write_with(value, indent, None)
 }
 
 /// Writes JSON with these texts between items, and behind keys. Without them it is as [`write`] has it.
-pub(in super::super) fn write_with(
-    value: &Value,
-    indent: Option<usize>,
-    separators: Option<[&str; 2]>,
-) -> String {
+pub fn write_with(value: &Value, indent: Option<usize>, separators: Option<[&str; 2]>) -> String {
     let [item, key] = separators.unwrap_or([if indent.is_some() { "," } else { ", " }, ": "]);
     let lines = indent.map(|indent| " ".repeat(indent));
     let python = Python { item, key, lines: lines.as_deref(), depth: 0, is_empty: false };

@@ -142,7 +142,7 @@ fn written(value: &Value) -> String {
 }
 
 /// Lists all forms of a value in a call: with either quote, and with the words of Python or JSON.
-pub(in super::super) fn literals(value: &Value) -> Vec<String> {
+pub fn literals(value: &Value) -> Vec<String> {
     let mut ways = vec![written(value), json::write(value, None)];
     if let Value::String(text) = value
         && !text.contains(['\'', '"', '\\'])

@@ -50,7 +50,7 @@ fn plain(bare: &str) -> Option<&str> {
 }
 
 /// Writes a value; `None` if it has a string or a key that cannot be written.
-pub(in super::super) fn literal(value: &Value, quote: &str) -> Option<String> {
+pub fn literal(value: &Value, quote: &str) -> Option<String> {
     Some(match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
         Value::String(text) if text.contains(quote) => return None,
@@ -71,7 +71,7 @@ pub(in super::super) fn literal(value: &Value, quote: &str) -> Option<String> {
 }
 
 /// Returns a key as it stands in braces; `None` if it would be read as something else.
-pub(in super::super) fn bare_key<'k>(key: &'k str, quote: &str) -> Option<&'k str> {
+pub fn bare_key<'k>(key: &'k str, quote: &str) -> Option<&'k str> {
     let is_bare = !key.is_empty()
         && key.trim() == key
         && !key.contains(['{', '}', '[', ']', ',', ':', '"', '\n'])

@@ -1,7 +1,7 @@
 //! Mistral up to Small 3.1: a list of objects behind `[TOOL_CALLS]`. Later ones are among the `marked`.
 
-use super::super::call::{CallForm, Items};
 use super::{Family, Opening};
+use crate::call::{CallForm, Items};
 
 const OPENING: Opening = Opening::Marker("[TOOL_CALLS]");
 const THINK: [&str; 2] = ["[THINK]", "[/THINK]"];
@@ -20,7 +20,7 @@ const FRAMES: &[&str] = &[
 ];
 
 /// Up to Mistral Small 3.1.
-pub(in super::super) const MISTRAL: Family = Family {
+pub const MISTRAL: Family = Family {
     name: "mistral",
     opening: OPENING,
     form: CallForm::Objects(&Items::USUAL),

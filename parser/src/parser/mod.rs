@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use madang_actors::protocol::{ToolSpec, WantedCall};
 
-use super::{
+use crate::{
     call::{Malformed, Scan, Seen, held},
     family::{Family, Opening},
     header::Header,
@@ -14,7 +14,7 @@ use super::{
 
 /// A part of an answer, as the parser tells it from the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Segment {
+pub enum Segment {
     /// Text for the person.
     Text(String),
     /// The model thinking aloud.
@@ -28,7 +28,7 @@ pub(super) enum Segment {
 /// The stream so far. Text is released as soon as it cannot begin a marker. Blank space at the beginning and the end of
 /// the text is dropped.
 #[derive(Debug, Clone)]
-pub(super) struct Parser {
+pub struct Parser {
     family: &'static Family,
     /// Texts that end the answer.
     stops: &'static [&'static str],
@@ -65,7 +65,8 @@ enum State {
 }
 
 impl Parser {
-    pub(super) fn new(family: &'static Family, stops: &'static [&'static str]) -> Self {
+    /// Begins an answer of this family, which each of the texts in `stops` ends.
+    pub fn new(family: &'static Family, stops: &'static [&'static str]) -> Self {
         Self {
             family,
             stops,
@@ -104,37 +105,37 @@ impl Parser {
     }
 
     /// Starts in thinking, which the prompt has opened.
-    pub(super) fn thinking(mut self) -> Self {
+    pub fn thinking(mut self) -> Self {
         self.state = State::Thinking;
         self
     }
 
     /// Offers these tools. Without any an answer is text, since none may be called.
-    pub(super) fn offering(self, tools: Arc<[ToolSpec]>) -> Self {
+    pub fn offering(self, tools: Arc<[ToolSpec]>) -> Self {
         let guarded = self.signs.guarded();
         Self { has_tools: !tools.is_empty(), tools, ..self }.signed(guarded)
     }
 
     /// Lets only [`open_call`](Self::open_call) open a call: the marker as text is text.
-    pub(super) fn opened_by_token(mut self) -> Self {
+    pub fn opened_by_token(mut self) -> Self {
         self.opens_by_token = true;
         let guarded = self.signs.guarded();
         self.signed(guarded)
     }
 
     /// Lets these texts be part of a mark only where [`push_token`](Self::push_token) adds them.
-    pub(super) fn guarding(self, parts: Vec<String>) -> Self {
+    pub fn guarding(self, parts: Vec<String>) -> Self {
         self.signed(parts)
     }
 
     /// Takes an answer that begins with this text for a call that failed.
-    pub(super) fn failing(self, foreign: Option<Arc<str>>) -> Self {
+    pub fn failing(self, foreign: Option<Arc<str>>) -> Self {
         let guarded = self.signs.guarded();
         Self { foreign, ..self }.signed(guarded)
     }
 
     /// Opens a call by its token. False inside of another call, in thinking, or without tools.
-    pub(super) fn open_call(&mut self, found: &mut Vec<Segment>) -> bool {
+    pub fn open_call(&mut self, found: &mut Vec<Segment>) -> bool {
         let may_open = match self.state {
             State::Start | State::Text | State::AfterCalls => self.has_tools && !self.is_stopped,
             State::Thinking | State::Calls(_) | State::Header | State::ForeignCall => false,
@@ -148,17 +149,17 @@ impl Parser {
     }
 
     /// Returns the unreleased text of the open block of calls.
-    pub(super) fn open_block(&self) -> Option<&str> {
+    pub fn open_block(&self) -> Option<&str> {
         matches!(self.state, State::Calls(_)).then_some(self.rest.as_str())
     }
 
     /// Tells whether a stop text has come, after which the stream does not matter.
-    pub(super) fn is_stopped(&self) -> bool {
+    pub fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
     /// Adds the next piece of the stream. Text that follows text in `found` is joined with it, and so is thinking.
-    pub(super) fn push(&mut self, piece: &str, found: &mut Vec<Segment>) {
+    pub fn push(&mut self, piece: &str, found: &mut Vec<Segment>) {
         if self.is_stopped {
             return;
         }
@@ -167,7 +168,7 @@ impl Parser {
     }
 
     /// Adds a guarded text that a token wrote.
-    pub(super) fn push_token(&mut self, text: &str, found: &mut Vec<Segment>) {
+    pub fn push_token(&mut self, text: &str, found: &mut Vec<Segment>) {
         if self.is_stopped {
             return;
         }
@@ -180,7 +181,7 @@ impl Parser {
     }
 
     /// Ends the stream. Reads an open call as far as it goes, unless the stream was cut off.
-    pub(super) fn finish(&mut self, was_cut_off: bool, found: &mut Vec<Segment>) {
+    pub fn finish(&mut self, was_cut_off: bool, found: &mut Vec<Segment>) {
         let rest = std::mem::take(&mut self.rest);
         match &self.state {
             State::Start | State::Text if !self.is_stopped => {
@@ -403,5 +404,4 @@ fn give_thinking(text: &str, found: &mut Vec<Segment>) {
 }
 
 #[cfg(test)]
-#[path = "tests/parser.rs"]
 mod tests;

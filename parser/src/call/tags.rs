@@ -7,25 +7,25 @@ use super::{Malformed, TagRules, json, kinds::Kinds, wanted};
 
 /// The texts of a family around name, keys and values. Blanks at their ends are written, and may be missing or more.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) struct Tags {
+pub struct Tags {
     /// The text before the name.
-    pub(in super::super) before: &'static str,
+    pub before: &'static str,
     /// The text after the name.
-    pub(in super::super) named: &'static str,
+    pub named: &'static str,
     /// The text before a key.
-    pub(in super::super) key: &'static str,
+    pub key: &'static str,
     /// The text after a key.
-    pub(in super::super) keyed: &'static str,
+    pub keyed: &'static str,
     /// The text before a value: a text, and another. If they differ they tell which it is, else the schema does.
-    pub(in super::super) value: [&'static str; 2],
+    pub value: [&'static str; 2],
     /// The text after a value.
-    pub(in super::super) end: &'static str,
+    pub end: &'static str,
     /// The text that ends the call.
-    pub(in super::super) after: &'static str,
+    pub after: &'static str,
     /// The text between two calls of one block, if a block may have several.
-    pub(in super::super) separator: Option<&'static str>,
+    pub(crate) separator: Option<&'static str>,
     /// The marks between which a text may stand, and which are no part of it.
-    pub(in super::super) quotes: Option<[&'static str; 2]>,
+    pub quotes: Option<[&'static str; 2]>,
 }
 
 impl Tags {
@@ -95,7 +95,7 @@ impl Tags {
     }
 
     /// Tells whether the text before a value says that it is a text.
-    pub(in super::super) fn is_typed(&self) -> bool {
+    pub fn is_typed(&self) -> bool {
         self.value[0] != self.value[1]
     }
 
@@ -119,7 +119,7 @@ impl Tags {
     }
 
     /// Lists the texts that a model writes inside of a call.
-    pub(in super::super) fn texts(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &'static str> {
         let Self { before, named, key, keyed, value: [text, other], end, after, .. } = *self;
         [before, named, key, keyed, text, other, end, after].into_iter()
     }

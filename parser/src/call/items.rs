@@ -11,22 +11,22 @@ use super::{
 
 /// The form of a family's list.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) struct Items {
+pub struct Items {
     /// The text before the first object, and after the last.
-    pub(in super::super) around: [&'static str; 2],
+    pub around: [&'static str; 2],
     /// The text between two; that of every list, if there is none.
-    pub(in super::super) separator: Option<&'static str>,
+    pub separator: Option<&'static str>,
     /// The key of a number that comes first, if any.
-    pub(in super::super) id: Option<&'static str>,
+    pub(crate) id: Option<&'static str>,
     /// The key of the name; without one the name is itself the key of the arguments.
-    pub(in super::super) name: Option<&'static str>,
+    pub(crate) name: Option<&'static str>,
     /// The key of the arguments.
-    pub(in super::super) arguments: &'static str,
+    pub(crate) arguments: &'static str,
 }
 
 impl Items {
     /// The usual list: `[{"name": "NAME", "arguments": {..}}]`.
-    pub(in super::super) const USUAL: Self = Self {
+    pub const USUAL: Self = Self {
         around: ["[", "]"],
         separator: None,
         id: None,
@@ -68,7 +68,7 @@ impl Items {
 
     /// Returns the texts before and after the number, and the one before the arguments, with this blank after colons
     /// and commas.
-    pub(in super::super) fn head(&self, name: &str, blank: &str) -> (Option<String>, String) {
+    pub fn head(&self, name: &str, blank: &str) -> (Option<String>, String) {
         match (self.name, self.id) {
             (None, _) => (None, format!("{{\"{name}\":{blank}")),
             (Some(key), None) => (None, format!("{{{}", self.keys(key, name, blank))),

@@ -10,15 +10,16 @@ use super::python;
 
 /// A set of kinds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in super::super) struct Kinds(u8);
+pub struct Kinds(u8);
 
 /// The most references and schemas in each other that are followed.
 const MAX_DEPTH: usize = 32;
 
 impl Kinds {
-    pub(in super::super) const TEXT: Self = Self(1);
+    /// A text.
+    pub const TEXT: Self = Self(1);
     /// The kinds that one word writes.
-    pub(in super::super) const WORDS: Self = Self(2 | 4);
+    pub const WORDS: Self = Self(2 | 4);
     const NULL: Self = Self(2);
     const BOOLEAN: Self = Self(4);
     const NUMBER: Self = Self(8);
@@ -28,7 +29,7 @@ impl Kinds {
     const ANY: Self = Self(63);
 
     /// Lists the kinds that a part of this schema allows.
-    pub(in super::super) fn of(root: &Value, schema: &Value) -> Self {
+    pub fn of(root: &Value, schema: &Value) -> Self {
         Self::within(root, schema, MAX_DEPTH)
     }
 
@@ -102,7 +103,8 @@ impl Kinds {
         }
     }
 
-    pub(in super::super) const fn or(self, other: Self) -> Self {
+    /// Joins two sets.
+    pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -111,17 +113,17 @@ impl Kinds {
     }
 
     /// Tells whether one of these kinds is among them.
-    pub(in super::super) fn has(self, other: Self) -> bool {
+    pub fn has(self, other: Self) -> bool {
         self.and(other) != Self::NONE
     }
 
     /// Tells whether there is a kind besides these.
-    pub(in super::super) const fn has_others(self, than: Self) -> bool {
+    pub const fn has_others(self, than: Self) -> bool {
         self.0 & !than.0 != 0
     }
 
     /// Tells whether this text is read as a text where it stands without quotes.
-    pub(in super::super) fn reads_as_text(self, text: &str) -> bool {
+    pub fn reads_as_text(self, text: &str) -> bool {
         matches!(serde_json::from_str(&self.read(text)), Ok(Value::String(read)) if read == text)
     }
 

@@ -3,8 +3,8 @@
 use expect_test::{Expect, expect};
 use proptest::prelude::*;
 
-use super::super::family::{DEEPSEEK_V3_2, ENVELOPE, GPT_OSS, HERMES};
 use super::*;
+use crate::family::{DEEPSEEK_V3_2, ENVELOPE, GPT_OSS, HERMES};
 
 fn parse(mut parser: Parser, pieces: &[&str]) -> Vec<Segment> {
     let mut found = Vec::new();

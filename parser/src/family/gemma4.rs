@@ -1,9 +1,10 @@
 //! Gemma 4: `<|tool_call>call:NAME{key:<|"|>text<|"|>}<tool_call|>`.
 
-use super::super::call::CallForm;
 use super::{Family, Opening};
+use crate::call::CallForm;
 
-pub(in super::super) const GEMMA_4: Family = Family {
+/// The family of Gemma 4.
+pub const GEMMA_4: Family = Family {
     name: "gemma4",
     opening: Opening::Marker("<|tool_call>"),
     form: CallForm::Braces("<|\"|>"),

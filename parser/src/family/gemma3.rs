@@ -1,9 +1,10 @@
 //! Gemma 3, whose template knows no tools; asked to, it answers with `{"name": .., "parameters": {..}}`.
 
-use super::super::call::CallForm;
 use super::{Family, Opening, THINK};
+use crate::call::CallForm;
 
-pub(in super::super) const GEMMA_3: Family = Family {
+/// The family of Gemma 3.
+pub const GEMMA_3: Family = Family {
     name: "gemma3",
     opening: Opening::Answer("name"),
     form: CallForm::Object { within: None, arguments: "parameters" },

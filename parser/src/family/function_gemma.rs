@@ -1,9 +1,10 @@
 //! FunctionGemma: `<start_function_call>call:NAME{key:<escape>text<escape>}<end_function_call>`.
 
-use super::super::call::CallForm;
 use super::{Family, Opening, THINK};
+use crate::call::CallForm;
 
-pub(in super::super) const FUNCTION_GEMMA: Family = Family {
+/// The family of FunctionGemma.
+pub const FUNCTION_GEMMA: Family = Family {
     name: "functiongemma",
     opening: Opening::Marker("<start_function_call>"),
     form: CallForm::Braces("<escape>"),

@@ -1,13 +1,13 @@
 //! Finds the signs of a family in the text of an answer: what opens and ends thinking, a call, a message, or the answer.
 
-use super::{
+use crate::{
     call::held,
     family::{Family, Opening},
 };
 
 /// The meaning of a sign.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Sign {
+pub(crate) enum Sign {
     Think,
     Thought,
     /// Opens a call.
@@ -22,18 +22,18 @@ pub(super) enum Sign {
 }
 
 /// Stands before a guarded text that a token wrote: a noncharacter of Unicode, which no text has.
-pub(super) const TOKEN: char = '\u{fdd4}';
+pub(crate) const TOKEN: char = '\u{fdd4}';
 
 /// The signs of a text.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Signs {
+pub(crate) struct Signs {
     /// Texts that are part of a sign only where a token wrote them.
     guarded: Vec<String>,
     all: Vec<(String, Sign)>,
 }
 
 impl Signs {
-    pub(super) fn new(family: &'static Family, guarded: Vec<String>) -> Self {
+    pub(crate) fn new(family: &'static Family, guarded: Vec<String>) -> Self {
         let mut signs = Self { guarded, all: Vec::new() };
         let [think, thought] = family.thinking;
         match family.opening {
@@ -50,38 +50,38 @@ impl Signs {
         signs
     }
 
-    pub(super) fn guarded(&self) -> Vec<String> {
+    pub(crate) fn guarded(&self) -> Vec<String> {
         self.guarded.clone()
     }
 
-    pub(super) fn add(&mut self, text: &str, sign: Sign) {
+    pub(crate) fn add(&mut self, text: &str, sign: Sign) {
         self.all.push((self.written(text), sign));
     }
 
     /// Tells whether a token writes a part of this text.
-    pub(super) fn guards(&self, text: &str) -> bool {
+    pub(crate) fn guards(&self, text: &str) -> bool {
         self.guarded.iter().any(|part| text.contains(&**part))
     }
 
     /// Returns a text as it stands in an answer: with a mark before each part that a token must have written.
-    pub(super) fn written(&self, text: &str) -> String {
+    pub(crate) fn written(&self, text: &str) -> String {
         let mark = |text: String, part: &String| text.replace(&**part, &format!("{TOKEN}{part}"));
         self.guarded.iter().fold(text.to_owned(), mark)
     }
 
     /// Returns ordinary text, which has no such mark.
-    pub(super) fn unmarked(&self, text: &str) -> String {
+    pub(crate) fn unmarked(&self, text: &str) -> String {
         if self.guarded.is_empty() { text.to_owned() } else { text.replace(TOKEN, "\u{fffd}") }
     }
 
     /// Returns a text without marks. A token that is part of no sign has no text, as other control tokens.
-    pub(super) fn shown(&self, text: &str) -> String {
+    pub(crate) fn shown(&self, text: &str) -> String {
         let without = |text: String, part: &String| text.replace(&format!("{TOKEN}{part}"), "");
         self.guarded.iter().fold(text.to_owned(), without)
     }
 
     /// Finds the first sign: its range, and its meaning.
-    pub(super) fn first(&self, text: &str) -> Option<(usize, usize, Sign)> {
+    pub(crate) fn first(&self, text: &str) -> Option<(usize, usize, Sign)> {
         let found = |(sign, meaning): &(String, Sign)| {
             let at = text.find(&**sign)?;
             Some((at, at + sign.len(), *meaning))
@@ -90,7 +90,7 @@ impl Signs {
     }
 
     /// Counts the bytes at the end of a text that may begin a sign.
-    pub(super) fn held(&self, text: &str) -> usize {
+    pub(crate) fn held(&self, text: &str) -> usize {
         held(text, &self.all.iter().map(|(sign, _)| sign.as_str()).collect::<Vec<_>>())
     }
 }
@@ -99,7 +99,7 @@ impl Signs {
 const LEADS: [&str; 5] = ["<|python_start|>", "<|python_end|>", "```json", "```tool_code", "```"];
 
 /// Returns an answer without the texts that may stand before its object; `None` if more of one may come.
-pub(super) fn behind_leads(mut text: &str) -> Option<&str> {
+pub fn behind_leads(mut text: &str) -> Option<&str> {
     'leads: loop {
         for lead in LEADS {
             if let Some(behind) = text.strip_prefix(lead) {
@@ -116,7 +116,7 @@ pub(super) fn behind_leads(mut text: &str) -> Option<&str> {
 
 /// Tells whether an answer begins with an object that has this first key, fenced or not; `None` if it is too short to
 /// tell.
-pub(super) fn answer_begins(text: &str, key: &str) -> Option<bool> {
+pub(crate) fn answer_begins(text: &str, key: &str) -> Option<bool> {
     let mut rest = behind_leads(text)?;
     for mark in ["{", &format!("\"{key}\""), ":"] {
         rest = rest.trim_start();

@@ -1,7 +1,7 @@
 //! Families that write calls as JSON behind a marker of their own: one row each.
 
-use super::super::call::{CallForm, Items};
 use super::{Family, Opening, THINK};
+use crate::call::{CallForm, Items};
 
 /// The base of the rows: a list of objects.
 const BASE: Family = Family {
@@ -23,7 +23,7 @@ const COHERE_ITEMS: Items = Items {
 };
 
 /// Command R7B, Command A and North.
-pub(in super::super) const COHERE: Family = Family {
+pub const COHERE: Family = Family {
     name: "cohere",
     opening: Opening::Marker("<|START_ACTION|>"),
     form: CallForm::Objects(&COHERE_ITEMS),
@@ -46,7 +46,7 @@ pub(in super::super) const COHERE: Family = Family {
 };
 
 /// Apertus: `[{"NAME": {..}}]`.
-pub(in super::super) const APERTUS: Family = Family {
+pub const APERTUS: Family = Family {
     name: "apertus",
     opening: Opening::Marker("<|tools_prefix|>"),
     form: CallForm::Objects(&Items { name: None, ..Items::USUAL }),
@@ -66,7 +66,7 @@ pub(in super::super) const APERTUS: Family = Family {
 };
 
 /// Granite 3, and Phi-4-mini with the end of its own.
-pub(in super::super) const GRANITE_3: Family = Family {
+pub const GRANITE_3: Family = Family {
     name: "granite3",
     opening: Opening::Marker("<|tool_call|>"),
     closing: &["<|/tool_call|>"],
@@ -87,7 +87,7 @@ pub(in super::super) const GRANITE_3: Family = Family {
 };
 
 /// Nemotron Nano 2.
-pub(in super::super) const NEMOTRON_2: Family = Family {
+pub const NEMOTRON_2: Family = Family {
     name: "nemotron2",
     opening: Opening::Marker("<TOOLCALL>"),
     closing: &["</TOOLCALL>"],
@@ -104,7 +104,7 @@ pub(in super::super) const NEMOTRON_2: Family = Family {
 };
 
 /// Apriel 1.5 and 1.6.
-pub(in super::super) const APRIEL: Family = Family {
+pub const APRIEL: Family = Family {
     name: "apriel",
     opening: Opening::Marker("<tool_calls>"),
     closing: &["</tool_calls>"],
@@ -113,7 +113,7 @@ pub(in super::super) const APRIEL: Family = Family {
 };
 
 /// GigaChat 3.1: one object.
-pub(in super::super) const GIGACHAT: Family = Family {
+pub const GIGACHAT: Family = Family {
     name: "gigachat",
     opening: Opening::Marker("<|function_call|>"),
     form: CallForm::Object { within: None, arguments: "arguments" },
@@ -123,14 +123,14 @@ pub(in super::super) const GIGACHAT: Family = Family {
 };
 
 /// GigaChat 3, in a message with a role of its own.
-pub(in super::super) const GIGACHAT_3: Family = Family {
+pub const GIGACHAT_3: Family = Family {
     name: "gigachat3",
     opening: Opening::Marker("<|message_sep|>\n\nfunction call<|role_sep|>"),
     ..GIGACHAT
 };
 
 /// HyperCLOVA X SEED, in a message with a role of its own.
-pub(in super::super) const HYPERCLOVA: Family = Family {
+pub const HYPERCLOVA: Family = Family {
     name: "hyperclova",
     opening: Opening::Marker("-> tool/function_call"),
     frames: &["<|im_start|>", "<|im_end|>", "<|endofturn|>", "<|stop|>"],

@@ -2,14 +2,14 @@
 //! tools.
 //!
 //! One file a family, with one constant, or a row of a table (`marked`, `tagged`, `listed`); all other code is common:
-//! - `dialect` chooses the family by probing the model's template, in the order of [`FAMILIES`].
-//! - `call` reads and writes calls in the family's form, and `grammar` constrains them to it.
-//! - `parser` finds the markers in the stream, and `markers` keeps them out of others' text.
+//! - [`call`](crate::call) reads and writes calls in the family's form.
+//! - The [`Parser`](crate::Parser) finds the family's markers in the stream.
+//! - `madang-llama` chooses the family by probing the model's template, in the order of [`FAMILIES`]. It constrains calls
+//!   to the family's form, and keeps its markers out of the text of users and tools.
 //!
 //! A model of no known family uses `envelope`: JSON that the system text describes.
 //!
 //! Invariants:
-//! - The markers of a family never come out of text of users, tools or earlier answers.
 //! - Names of models play no part. A family is known by what the template writes, or by its marker in the vocabulary.
 //! - The more particular form stands first in the list, because its calls could be read as the plainer one.
 
@@ -26,46 +26,48 @@ mod marked;
 mod mistral;
 mod tagged;
 
-pub(super) use envelope::ENVELOPE;
-pub(super) use function_gemma::FUNCTION_GEMMA;
-pub(super) use gemma3::GEMMA_3;
-pub(super) use gemma4::GEMMA_4;
-pub(super) use gpt_oss::GPT_OSS;
-pub(super) use hermes::HERMES;
-pub(super) use lfm2::LFM2;
-pub(super) use listed::{
+pub use envelope::ENVELOPE;
+pub use function_gemma::FUNCTION_GEMMA;
+pub use gemma3::GEMMA_3;
+pub use gemma4::GEMMA_4;
+pub use gpt_oss::GPT_OSS;
+pub use hermes::HERMES;
+pub use lfm2::LFM2;
+pub use listed::{
     APERTUS, APRIEL, COHERE, GIGACHAT, GIGACHAT_3, GRANITE_3, HYPERCLOVA, NEMOTRON_2,
 };
-pub(super) use llama3::LLAMA_3;
-pub(super) use marked::{DEEPSEEK_R1, DEEPSEEK_V3_1, FUNCTIONARY, KIMI_K2, MISTRAL_MARKED, SOLAR};
-pub(super) use mistral::MISTRAL;
-pub(super) use tagged::{
+pub use llama3::LLAMA_3;
+pub use marked::{DEEPSEEK_R1, DEEPSEEK_V3_1, FUNCTIONARY, KIMI_K2, MISTRAL_MARKED, SOLAR};
+pub use mistral::MISTRAL;
+pub use tagged::{
     DEEPSEEK_V3_2, DEEPSEEK_V4, GLM, GLM_TIGHT, HY_3, MINICPM_5, MINIMAX_M2, QWEN_CODER, SEED,
 };
 
-use super::{call::CallForm, header::Channels};
+use crate::{call::CallForm, header::Channels};
 
 /// The way in which a family talks.
 #[derive(Debug)]
-pub(super) struct Family {
+pub struct Family {
     /// The name in logs and tests.
-    pub(super) name: &'static str,
-    pub(super) opening: Opening,
-    pub(super) form: CallForm,
+    pub name: &'static str,
+    /// What opens a block of calls.
+    pub opening: Opening,
+    /// The form of its calls.
+    pub form: CallForm,
     /// The texts that close a block of calls; prompts use the first.
-    pub(super) closing: &'static [&'static str],
+    pub closing: &'static [&'static str],
     /// The marks around thinking aloud.
-    pub(super) thinking: [&'static str; 2],
+    pub thinking: [&'static str; 2],
     /// Other texts with a meaning in this family's prompts. They must not come out of foreign texts, with or without a
     /// token for them.
-    pub(super) frames: &'static [&'static str],
+    pub frames: &'static [&'static str],
     /// The instruction to write a call, for models whose templates list no tools.
-    pub(super) instruction: Option<&'static str>,
+    pub instruction: Option<&'static str>,
 }
 
 /// The beginning of a block of calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Opening {
+pub enum Opening {
     /// A marker, anywhere in the answer.
     Marker(&'static str),
     /// The header of a message, which names the tool.
@@ -75,7 +77,7 @@ pub(super) enum Opening {
 }
 
 /// All families whose calls can be told from other text, the most particular first. Other models use envelopes.
-pub(super) const FAMILIES: [&Family; 32] = [
+pub const FAMILIES: [&Family; 32] = [
     &GEMMA_4,
     &FUNCTION_GEMMA,
     &LFM2,
@@ -115,7 +117,7 @@ const THINK: [&str; 2] = ["<think>", "</think>"];
 
 impl Family {
     /// Returns the marker that opens a call.
-    pub(super) fn marker(&self) -> Option<&'static str> {
+    pub fn marker(&self) -> Option<&'static str> {
         match self.opening {
             Opening::Marker(marker) => Some(marker),
             Opening::Header(_) | Opening::Answer(_) => None,
@@ -123,7 +125,7 @@ impl Family {
     }
 
     /// Lists the marks that frame the messages of the model.
-    pub(super) fn header_marks(&self) -> impl Iterator<Item = &'static str> {
+    pub fn header_marks(&self) -> impl Iterator<Item = &'static str> {
         let marks = match self.opening {
             Opening::Header(channels) => Some(channels.marks()),
             Opening::Marker(_) | Opening::Answer(_) => None,
@@ -132,13 +134,13 @@ impl Family {
     }
 
     /// Lists markers that a model writes and that the parser waits for.
-    pub(super) fn spoken(&self) -> impl Iterator<Item = &'static str> {
+    pub fn spoken(&self) -> impl Iterator<Item = &'static str> {
         let marks = self.marker().into_iter().chain(self.header_marks());
         marks.chain(self.closing.iter().copied()).chain(self.thinking)
     }
 
     /// Lists the texts that a model writes inside of a block of calls.
-    pub(super) fn inner(&self) -> impl Iterator<Item = &'static str> {
+    pub fn inner(&self) -> impl Iterator<Item = &'static str> {
         // Behind a call of several there may be another, or the closing.
         let has_closing = self.form.separator().is_some();
         let closing = self.closing.iter().copied().filter(move |_| has_closing);
@@ -147,7 +149,7 @@ impl Family {
     }
 
     /// Lists all texts with a meaning in this family's prompts.
-    pub(super) fn markers(&self) -> impl Iterator<Item = &'static str> {
+    pub fn markers(&self) -> impl Iterator<Item = &'static str> {
         // Others mean something only beside these.
         let is_mark = |text: &&str| text.len() > 3 && text.contains(['<', '[']);
         self.spoken().chain(self.inner().filter(is_mark)).chain(self.frames.iter().copied())
@@ -160,3 +162,6 @@ impl PartialEq for Family {
         self.name == other.name
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,9 +1,10 @@
 //! Llama 3.1 to 4: the answer is `{"name": .., "parameters": {..}}` and nothing else.
 
-use super::super::call::CallForm;
 use super::{Family, Opening, THINK};
+use crate::call::CallForm;
 
-pub(in super::super) const LLAMA_3: Family = Family {
+/// The family of Llama 3.1 to 4.
+pub const LLAMA_3: Family = Family {
     name: "llama3",
     opening: Opening::Answer("name"),
     form: CallForm::Object { within: None, arguments: "parameters" },

@@ -9,21 +9,20 @@ const ID: char = '#';
 
 /// The texts of a family around name and arguments.
 #[derive(Debug, PartialEq, Eq)]
-pub(in super::super) struct Marks {
+pub struct Marks {
     /// The text before the name.
-    pub(in super::super) before: &'static str,
+    pub before: &'static str,
     /// The texts that may separate the name from the arguments; the first is the one that we write.
-    pub(in super::super) between: &'static [&'static str],
+    pub between: &'static [&'static str],
     /// The text after the arguments.
-    pub(in super::super) after: &'static str,
+    pub after: &'static str,
     /// The text between two calls of one block, if a block may have several.
-    pub(in super::super) separator: Option<&'static str>,
+    pub(crate) separator: Option<&'static str>,
 }
 
 impl Marks {
     /// The base of the rows: a block is one call, and nothing surrounds it.
-    pub(in super::super) const BASE: Self =
-        Self { before: "", between: &[], after: "", separator: None };
+    pub(crate) const BASE: Self = Self { before: "", between: &[], after: "", separator: None };
 
     /// Reads a call that has been scanned.
     pub(super) fn read(&self, call: &str) -> Result<WantedCall, Malformed> {
@@ -40,7 +39,7 @@ impl Marks {
     }
 
     /// Writes a call.
-    pub(in super::super) fn write(&self, name: &str, arguments: &str) -> String {
+    pub fn write(&self, name: &str, arguments: &str) -> String {
         let [before, between] = [self.before, self.between()].map(|text| text.replace(ID, "0"));
         format!("{before}{name}{between}{arguments}{}", self.after)
     }
@@ -51,8 +50,8 @@ impl Marks {
     }
 
     /// Tells whether a call has the text between name and arguments as we write it.
-    pub(in super::super) fn is_separated(&self, call: &str) -> bool {
-        literals(self.between()).all(|literal| call.contains(literal))
+    pub fn is_separated(&self, call: &str) -> bool {
+        Self::literals(self.between()).all(|literal| call.contains(literal))
     }
 
     /// Tells whether more than the end of the last call has come.
@@ -63,15 +62,15 @@ impl Marks {
     }
 
     /// Lists the texts that a model writes inside of a call.
-    pub(in super::super) fn texts(&self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn texts(&self) -> impl Iterator<Item = &'static str> {
         let all = [self.before, self.after].into_iter().chain(self.between.iter().copied());
-        all.flat_map(literals)
+        all.flat_map(Self::literals)
     }
-}
 
-/// Lists the parts of a text that are always the same.
-pub(in super::super) fn literals(text: &str) -> impl Iterator<Item = &str> {
-    text.split(ID)
+    /// Splits one of these texts at its ids into the parts that are always the same.
+    pub fn literals(text: &str) -> impl Iterator<Item = &str> {
+        text.split(ID)
+    }
 }
 
 /// Tells whether a text is the one of the family, except for blanks around it.
