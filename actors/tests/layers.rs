@@ -1,13 +1,8 @@
 //! The order of the modules in `src`: each imports only what lies below it (ARCHITECTURE.md, "Arrows").
 
-#[path = "imports/circles.rs"]
-mod circles;
-mod imports;
-
 use std::path::{Path, PathBuf};
 
-use circles::circle;
-use imports::{Import, SourceFile, source_files};
+use madang_test_support::sources::{Import, SourceFile, circle, source_files};
 
 /// What each module may import, from the bottom to the top; each row names only rows above it. `approval` and `llm`
 /// never meet, and `dispatcher` does not know `llm`: a call knows no prompt, a prompt knows no call.

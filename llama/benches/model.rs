@@ -10,8 +10,6 @@
 mod bare;
 #[path = "model/constraint.rs"]
 mod constraint;
-#[path = "../src/tests/gguf_file.rs"]
-mod gguf_file;
 #[path = "model/hostile.rs"]
 mod hostile;
 #[path = "model/long.rs"]
@@ -26,9 +24,6 @@ mod shape;
 mod sharing;
 #[path = "model/speed.rs"]
 mod speed;
-#[path = "../src/tests/tiny_model.rs"]
-#[expect(dead_code, reason = "the tests of the library need more of it")]
-mod tiny_model;
 
 use std::{
     fs,

@@ -6,13 +6,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::layers::imports::{
-    source_files,
-    tokens::{Token, tokens},
-};
+use madang_test_support::sources::{Token, source_files, tokens};
 
 /// The folders of the workspace that have Rust sources.
-const FOLDERS: [&str; 24] = [
+const FOLDERS: [&str; 25] = [
     "actors/src",
     "actors/tests",
     "benches",
@@ -32,6 +29,7 @@ const FOLDERS: [&str; 24] = [
     "server/src",
     "server/tests",
     "src",
+    "test-support/src",
     "testing/src",
     "tests",
     "toolkits/benches",
@@ -71,7 +69,7 @@ const CLOSED_ENUMS: [&str; 26] = [
 ];
 
 /// The folders from which the path of a file begins in a comment.
-const ROOMS: [&str; 13] = [
+const ROOMS: [&str; 14] = [
     "actors/",
     "docs/",
     "llama/",
@@ -82,6 +80,7 @@ const ROOMS: [&str; 13] = [
     "proof/",
     "scripts/",
     "server/",
+    "test-support/",
     "testing/",
     "tests/",
     "toolkits/",

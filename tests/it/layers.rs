@@ -1,15 +1,9 @@
 //! The order of the members of the workspace, and of the modules in `src`: the runtime knows the adapters, the adapters know
 //! ports (ARCHITECTURE.md, "Arrows").
 
-#[path = "../../actors/tests/imports/circles.rs"]
-mod circles;
-#[path = "../../actors/tests/imports/mod.rs"]
-pub(crate) mod imports;
-
 use std::path::{Path, PathBuf};
 
-use circles::circle;
-use imports::{Import, SourceFile, source_files};
+use madang_test_support::sources::{Import, SourceFile, circle, source_files};
 
 /// What each module may import. What tests alone compile is free.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
@@ -121,6 +115,7 @@ fn the_root_hands_on_at_most_25_names_each_by_its_name() {
 /// is free.
 pub(crate) const MEMBERS: &[(&str, &[&str])] = &[
     ("actors", &[]),
+    ("test-support", &[]),
     ("parser", &["actors"]),
     ("llama", &["actors", "parser"]),
     ("testing", &["actors"]),

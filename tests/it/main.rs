@@ -54,6 +54,3 @@ mod transactions;
 mod turn_status;
 mod turns;
 mod views;
-
-// `layers::circles` finds it here, as in the tests of `actors`.
-use layers::imports;

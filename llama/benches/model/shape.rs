@@ -1,6 +1,6 @@
 //! Models in the shape of real ones, with random weights: as fast, and meaningless.
 
-use crate::gguf_file::GgufFile;
+use madang_test_support::gguf::GgufFile;
 
 /// The shape of a model.
 #[derive(Debug, Clone, Copy)]

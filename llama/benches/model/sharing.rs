@@ -8,9 +8,10 @@ use std::sync::Arc;
 use madang_actors::protocol::CompletionRequest;
 use madang_actors::protocol::UserId;
 use madang_llama::{LlamaModel, LlamaOptions};
+use madang_test_support::gguf::TinyModel;
 use tokio::time::Instant;
 
-use crate::{complete, millis, request, tiny_model::TinyModel, user};
+use crate::{complete, millis, request, user};
 
 /// The default number of guesses.
 const TRIES: usize = 20_000;

@@ -2,10 +2,8 @@
 
 mod batching;
 mod constraint;
-pub(crate) mod corpus;
 mod families;
 mod forced;
-mod gguf_file;
 mod going_back;
 mod load;
 mod options;
@@ -14,7 +12,6 @@ pub(super) mod random_model;
 mod refused_template;
 mod sharing;
 mod templates;
-mod tiny_model;
 mod tokens;
 
 use std::{
@@ -26,12 +23,11 @@ use madang_actors::protocol::{
     CallId, CompletionDelta, CompletionId, FinishReason, LanguageTag, PromptMessage, SessionId,
     ToolSpec, UserId, WantedCall,
 };
+use madang_test_support::gguf::TinyModel;
 use serde_json::json;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use uuid::Uuid;
-
-use tiny_model::TinyModel;
 
 use super::*;
 

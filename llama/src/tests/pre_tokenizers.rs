@@ -3,10 +3,10 @@
 //! `MADANG_LONG_TEXTS` makes every text as long as a person may send; without it one kind is so long.
 
 use llama_cpp_2::model::{LlamaModel as Weights, params::LlamaModelParams};
+use madang_test_support::corpus::{PRE_TOKENIZERS, texts};
 
 use super::{
     super::{hidden::Piece, pieces::STACK_BYTES, spans::spans, vocabulary::Vocabulary},
-    corpus::{PRE_TOKENIZERS, texts},
     *,
 };
 

@@ -1,6 +1,6 @@
 //! Small random models in which each token depends on all before it, with different kinds of memory.
 
-use super::{gguf_file::GgufFile, tiny_model::TinyModel};
+use madang_test_support::gguf::{GgufFile, TinyModel};
 
 const WIDTH: usize = 64;
 const FEED_FORWARD: usize = 64;

@@ -1,13 +1,11 @@
 //! What a server answers is read within bounds, and says nothing about other calls.
 
 use madang::{Call, UserId, ledger::Effect, tool::ToolProgress};
+use madang_test_support::mcp_server::{calls, heard, read, tool};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
-use crate::{
-    fake::{calls, heard, read, tool},
-    support::{LEGACY, NEWEST, PATIENCE, Scene, told, until},
-};
+use crate::support::{LEGACY, NEWEST, PATIENCE, Scene, told, until};
 
 fn tools(names: &[&str]) -> Value {
     names.iter().map(|name| tool(name)).collect()

@@ -1,12 +1,10 @@
 //! Every call asks a person, unless the configuration lets the server's own word count.
 
 use madang::{approval::Approver, ledger::Effect, tool::EffectPolicy};
+use madang_test_support::mcp_server::{calls, read, tool};
 use serde_json::{Value, json};
 
-use crate::{
-    fake::{calls, read, tool},
-    support::{LEGACY, Scene, told},
-};
+use crate::support::{LEGACY, Scene, told};
 
 fn tools() -> Value {
     let mut additive = tool("add");

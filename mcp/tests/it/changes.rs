@@ -2,12 +2,10 @@
 
 use madang::ledger::Effect;
 use madang_mcp::McpServers;
+use madang_test_support::mcp_server::{Script, calls, tool};
 use serde_json::{Value, json};
 
-use crate::{
-    fake::{Script, calls, tool},
-    support::{ConfigFolder, LEGACY, NEWEST, Scene, told, until, with},
-};
+use crate::support::{ConfigFolder, LEGACY, NEWEST, Scene, told, until, with};
 
 #[tokio::test]
 async fn a_tool_that_has_changed_is_not_called_and_others_are() {

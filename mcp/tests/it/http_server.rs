@@ -3,16 +3,14 @@
 use std::sync::{Arc, Mutex};
 
 use madang_mcp::McpConfig;
+use madang_test_support::mcp_server::{Mind, Script, ServerReply};
 use serde_json::{Value, json};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
     net::{TcpListener, TcpStream},
 };
 
-use crate::{
-    fake::{Mind, Script, says::Reply},
-    support::ConfigFolder,
-};
+use crate::support::ConfigFolder;
 
 /// The mode of a server that ends each stream at once and wants it to be asked for again without any pause.
 pub(crate) const HASTY: &str = "hasty";
@@ -88,15 +86,14 @@ async fn answer(
         }
         let message: Value = serde_json::from_slice(&body).unwrap();
         let replies = mind.lock().unwrap().hear(&message);
-        let is_reply =
-            |reply: &Reply| matches!(reply, Reply::Say(said) if said["id"] == message["id"]);
-        let noise = replies.iter().any(|reply| matches!(reply, Reply::Noise(_)));
-        if replies.iter().any(|reply| matches!(reply, Reply::Die)) {
+        let is_reply = |reply: &ServerReply| matches!(reply, ServerReply::Say(said) if said["id"] == message["id"]);
+        let noise = replies.iter().any(|reply| matches!(reply, ServerReply::Noise(_)));
+        if replies.iter().any(|reply| matches!(reply, ServerReply::Die)) {
             return;
         }
         let of_test = replies.iter().find_map(|reply| match reply {
-            Reply::Said(bytes) => Some(bytes.clone()),
-            Reply::Say(_) | Reply::Noise(_) | Reply::Die => None,
+            ServerReply::Said(bytes) => Some(bytes.clone()),
+            ServerReply::Say(_) | ServerReply::Noise(_) | ServerReply::Die => None,
         });
         if let Some(said) = of_test {
             // A whole answer, or a body.
@@ -140,7 +137,7 @@ async fn answer(
                     }
                 }
             }
-            Some(Reply::Say(said)) if !message["id"].is_null() => {
+            Some(ServerReply::Say(said)) if !message["id"].is_null() => {
                 let body = said.to_string();
                 let head = format!(
                     "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",

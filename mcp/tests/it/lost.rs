@@ -5,13 +5,11 @@ use madang::{
     approval::Decision,
     ledger::{Effect, LedgerFilter},
 };
+use madang_test_support::mcp_server::{calls, heard, read, tool, writing};
 use madang_testing::{Probe, ScriptedCompletion};
 use serde_json::{Value, json};
 
-use crate::{
-    fake::{calls, heard, read, tool, writing},
-    support::{LEGACY, NEWEST, PATIENCE, Scene, told, until},
-};
+use crate::support::{LEGACY, NEWEST, PATIENCE, Scene, told, until};
 
 #[tokio::test]
 async fn a_server_that_dies_in_mid_call_leaves_the_effect_unknown_and_comes_back() {

@@ -7,7 +7,6 @@ mod asking;
 mod changes;
 #[cfg(feature = "http")]
 mod endpoint;
-mod fake;
 mod http_server;
 mod lost;
 mod odd;
@@ -21,3 +20,9 @@ mod serving_calls;
 mod serving_unread;
 mod starts;
 mod support;
+
+/// The scripted server of the others.
+#[test]
+fn a_server_in_a_process() {
+    madang_test_support::mcp_server::serve_if_scripted();
+}

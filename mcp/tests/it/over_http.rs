@@ -2,12 +2,12 @@
 
 use madang::ledger::Effect;
 use madang_mcp::McpServers;
+use madang_test_support::mcp_server::{Script, calls, tool};
 use madang_testing::ScriptedModel;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use crate::{
-    fake::{Script, calls, tool},
     http_server::{HASTY, HttpServer, configured},
     support::{ConfigFolder, LEGACY, NEWEST, Scene, told, until},
 };

@@ -1,12 +1,10 @@
 //! What a tool looked like when it was first seen stays pinned until a person trusts what it looks like now.
 
 use madang_mcp::{McpOffer, McpReview, McpServers, PinnedChange};
+use madang_test_support::mcp_server::{Script, tool};
 use serde_json::{Value, json};
 
-use crate::{
-    fake::{Script, tool},
-    support::{ConfigFolder, LEGACY},
-};
+use crate::support::{ConfigFolder, LEGACY};
 
 async fn offered(folder: &ConfigFolder, tools: Value) -> (Vec<String>, Vec<String>) {
     let config =

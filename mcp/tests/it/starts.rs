@@ -3,13 +3,11 @@
 use std::time::Duration;
 
 use madang_mcp::McpServers;
+use madang_test_support::mcp_server::{Script, tool};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{
-    fake::{Script, tool},
-    support::{ConfigFolder, LEGACY, NEWEST, with},
-};
+use crate::support::{ConfigFolder, LEGACY, NEWEST, with};
 
 async fn failure(entry: Value) -> String {
     let folder = ConfigFolder::new();

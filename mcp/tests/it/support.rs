@@ -11,11 +11,10 @@ use madang::{
     tool::ToolOutcome,
 };
 use madang_mcp::{McpConfig, McpServers};
+use madang_test_support::mcp_server::Script;
 use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 use tempfile::TempDir;
-
-use crate::fake::Script;
 
 /// How long a test waits for anything before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

@@ -22,3 +22,9 @@ mod refused_template;
 mod support;
 #[cfg(feature = "llama")]
 mod unread_calls;
+
+/// The scripted MCP server of the others.
+#[test]
+fn a_server_in_a_process() {
+    madang_test_support::mcp_server::serve_if_scripted();
+}

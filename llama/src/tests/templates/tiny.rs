@@ -2,10 +2,11 @@
 
 use madang_actors::protocol::{Completion, ToolSpec, WantedCall};
 use madang_parser::family::Opening;
+use madang_test_support::gguf::CONTROLS;
 use serde_json::json;
 
 use super::{
-    super::{TinyModel, complete, options, request, tiny_model::CONTROLS, user},
+    super::{TinyModel, complete, options, request, user},
     BOS, EOS, Published, with_each,
 };
 use crate::{

@@ -2,6 +2,7 @@
 
 use futures_util::future::join_all;
 use madang::ledger::Effect;
+use madang_test_support::mcp_server::{Script, calls, says, tool};
 use madang_testing::ScriptedModel;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -11,10 +12,7 @@ use super::{
     Comes::{self, Done, Refused},
     FAILED, LOST, Row, TIMEOUT, UNCLEAR, each_ends_at_once,
 };
-use crate::{
-    fake::{Script, calls, says::says, tool},
-    support::{ConfigFolder, LEGACY, NEWEST, Scene, told, until, with},
-};
+use crate::support::{ConfigFolder, LEGACY, NEWEST, Scene, told, until, with};
 
 /// An answer in which all is right, and its result.
 const HELLO: &str =

@@ -1,5 +1,6 @@
 //! However a server over HTTP writes its answer, the call ends at once, and as the server said if that can be read.
 
+use madang_test_support::mcp_server::{Script, says, tool};
 use madang_testing::ScriptedModel;
 use serde_json::{Value, json};
 
@@ -8,7 +9,6 @@ use super::{
     FAILED, LOST, Row, TIMEOUT, UNCLEAR, each_ends_at_once,
 };
 use crate::{
-    fake::{Script, says::says, tool},
     http_server::{HttpServer, configured},
     support::{ConfigFolder, LEGACY, NEWEST, Scene},
 };

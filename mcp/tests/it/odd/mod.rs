@@ -8,13 +8,11 @@ mod starts;
 use std::time::Duration;
 
 use madang::{CallReport, ledger::Effect};
+use madang_test_support::mcp_server::calls;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{
-    fake::calls,
-    support::{Scene, told},
-};
+use crate::support::{Scene, told};
 
 /// The time in which a call ends whose answer has come; far less than it may take.
 const AT_ONCE: Duration = Duration::from_secs(20);

@@ -1,14 +1,12 @@
 //! However a server greets us and lists its tools, the start ends in time: with the tools that can be read, or with one sentence.
 
 use madang_mcp::McpServers;
+use madang_test_support::mcp_server::{Script, says, tool};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout};
 
 use super::{AT_ONCE, schemas::SCHEMAS};
-use crate::{
-    fake::{Script, says::says, tool},
-    support::{ConfigFolder, LEGACY, NEWEST, PATIENCE, with},
-};
+use crate::support::{ConfigFolder, LEGACY, NEWEST, PATIENCE, with};
 
 /// A server that starts in some odd way.
 struct Odd {

@@ -5,10 +5,11 @@
 use std::{fs, time::Duration};
 
 use madang::model::child::ChildOptions;
+use madang_test_support::gguf::TinyModel;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{ask, load, tiny_model::TinyModel, words};
+use super::{ask, load, words};
 
 /// The files of each run.
 const FILES: u64 = 24;

@@ -3,19 +3,19 @@
 //!
 //! `MADANG_LONG_TEXTS` tries all pre-tokenizers; without it some of each kind.
 
-#[path = "../../../../llama/src/tests/corpus.rs"]
-mod corpus;
-
 use std::sync::Arc;
 
 use madang::model::{
     ChatModel as _, Completion, CompletionRequest, Deltas, ModelError, PromptMessage,
     child::{ChildModel, ChildOptions},
 };
+use madang_test_support::{
+    corpus::{PRE_TOKENIZERS, texts},
+    gguf::TinyModel,
+};
 use tokio_util::sync::CancellationToken;
 
-use super::{kind, load, request, tiny_model::TinyModel};
-use corpus::{PRE_TOKENIZERS, texts};
+use super::{kind, load, request};
 
 /// The longest text of one turn by default.
 const LONGEST: usize = 64 << 10;

@@ -6,18 +6,11 @@ mod bundled;
 mod deaths;
 mod ends;
 #[cfg(feature = "llama")]
-#[path = "../../../../llama/src/tests/gguf_file.rs"]
-mod gguf_file;
-#[cfg(feature = "llama")]
 mod hostile_files;
 #[cfg(feature = "llama")]
 mod long_texts;
 mod program;
 mod stand_in;
-#[cfg(feature = "llama")]
-#[path = "../../../../llama/src/tests/tiny_model.rs"]
-#[expect(dead_code, reason = "the tests of the library need more of it")]
-mod tiny_model;
 
 use std::{
     error::Error,
@@ -29,6 +22,8 @@ use madang::model::{
     ChatModel, Completion, Deltas, ModelError,
     child::{ChildModel, ChildOptions, ChildStats},
 };
+use madang_test_support::gguf::TinyModel;
+#[cfg(feature = "llama")]
 use tokio_util::sync::CancellationToken;
 
 use crate::support::PATIENCE;
@@ -37,7 +32,7 @@ use stand_in::{StandIn, left_over, mark, options, request};
 /// A model that says "abc", with room for the tools of a chat.
 #[cfg(feature = "llama")]
 pub(crate) fn model_with_template(template: &'static str) -> Vec<u8> {
-    model_saying(template, &tiny_model::TinyModel::new().next)
+    model_saying(template, &TinyModel::new().next)
 }
 
 /// A model in which a table gives the next token after the last, with the same room.
@@ -48,8 +43,7 @@ pub(crate) fn model_saying(
 ) -> Vec<u8> {
     let template = Some(template);
     let context_length = 65_536;
-    tiny_model::TinyModel { template, context_length, ..tiny_model::TinyModel::saying(next) }
-        .bytes()
+    TinyModel { template, context_length, ..TinyModel::saying(next) }.bytes()
 }
 
 /// Makes a model whose processes are stand-ins.

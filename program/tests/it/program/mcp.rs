@@ -2,6 +2,7 @@
 
 use std::{fs, path::PathBuf, thread};
 
+use madang_test_support::mcp_server::{Script, calls, read, tool};
 use serde_json::{Value, json};
 
 use super::{
@@ -9,12 +10,6 @@ use super::{
     pty::{Control, Pty},
     signal,
 };
-
-#[path = "../../../../mcp/tests/it/fake.rs"]
-#[expect(dead_code, reason = "the tests of the crate need more of it")]
-pub(super) mod fake;
-
-use fake::{Script, calls, read, tool};
 
 impl Home {
     /// Writes a configuration with one server, `s`.

@@ -1,11 +1,9 @@
 //! Chats of a server have the tools of MCP servers, and ask before they run.
 
+use madang_test_support::mcp_server::{calls, tool};
 use serde_json::json;
 
-use super::{
-    super::mcp::fake::{calls, tool},
-    Home, RunningServer, until_line,
-};
+use super::{Home, RunningServer, until_line};
 
 #[test]
 fn a_served_chat_asks_before_a_tool_of_an_mcp_server_runs() {

@@ -2,16 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::imports::{
-    SourceFile,
-    tokens::{Token, tokens},
-};
+use super::{SourceFile, Token, tokens};
 
 /// The segments of a path below the root of the crate. A module's path also names its file.
 type Path = Vec<String>;
 
 /// Finds a circle of files, as the paths of their modules; empty where there is none. Code for tests does not count.
-pub(crate) fn circle(files: &[SourceFile]) -> Vec<String> {
+pub fn circle(files: &[SourceFile]) -> Vec<String> {
     let is_code = |file: &&SourceFile| {
         let path = file.modules();
         !path.iter().any(|name| name == "tests") && path != ["test_runtime"]

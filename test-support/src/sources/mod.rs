@@ -1,52 +1,55 @@
 //! Finds which modules of its crate a source file imports. It reads tokens, not the whole language: enough for paths.
 
-pub(crate) mod tokens;
+mod circles;
+mod tokens;
 
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 
-use tokens::{Token, tokens};
+pub use circles::circle;
+pub use tokens::{Token, tokens};
 
 /// A source file and the top-level modules of its crate that it names.
-pub(crate) struct SourceFile {
+#[derive(Debug)]
+pub struct SourceFile {
     /// Its path below `src`.
-    pub(crate) path: PathBuf,
+    pub path: PathBuf,
     /// Its text.
-    pub(crate) text: String,
+    pub text: String,
 }
 
 /// A path that leads to the root of the crate and from there into a module.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Import {
+pub struct Import {
     /// The segment after the root; `*` where everything is taken.
-    pub(crate) module: String,
+    pub module: String,
     /// The line, from 1.
-    pub(crate) line: usize,
+    pub line: usize,
     /// It stands in code that is compiled for tests only.
-    pub(crate) is_test: bool,
+    pub is_test: bool,
 }
 
 impl SourceFile {
     /// The module at the top of the crate that the file belongs to; `None` for the root.
-    pub(crate) fn module(&self) -> Option<String> {
+    pub fn module(&self) -> Option<String> {
         self.modules().into_iter().next()
     }
 
     /// Reads what the file imports from its own crate: by `crate`, by the crate's name, or by `super` up to the root.
-    pub(crate) fn imports(&self, own_name: &str) -> Vec<Import> {
+    pub fn imports(&self, own_name: &str) -> Vec<Import> {
         self.walk().run(&["crate", "super", "use", own_name])
     }
 
     /// Reads what the file imports from another crate.
-    pub(crate) fn imports_from(&self, crate_name: &str) -> Vec<Import> {
+    pub fn imports_from(&self, crate_name: &str) -> Vec<Import> {
         self.walk().run(&[crate_name])
     }
 
     /// Reads the names that the root hands on from its modules or from other crates: `pub use session::Turn` gives
     /// `Turn` and `session`.
-    pub(crate) fn exports(&self) -> Vec<(String, String)> {
+    pub fn exports(&self) -> Vec<(String, String)> {
         let tokens = tokens(&self.text);
         let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
         let mut exports = Vec::new();
@@ -71,7 +74,7 @@ impl SourceFile {
 
     /// Names the module of the file: `store/actor.rs` is `store::actor`, `store/mod.rs` is `store`, `lib.rs` is the
     /// root.
-    pub(crate) fn modules(&self) -> Vec<String> {
+    pub fn modules(&self) -> Vec<String> {
         let path = self.path.with_extension("");
         let names = path.iter().map(|name| name.to_string_lossy().into_owned());
         names.filter(|name| !["lib", "main", "mod"].contains(&name.as_str())).collect()
@@ -79,7 +82,7 @@ impl SourceFile {
 }
 
 /// Reads all source files below a folder, in a fixed order.
-pub(crate) fn source_files(root: &Path) -> Vec<SourceFile> {
+pub fn source_files(root: &Path) -> Vec<SourceFile> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
     while let Some(folder) = folders.pop() {

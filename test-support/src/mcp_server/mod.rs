@@ -1,4 +1,9 @@
-//! A scripted server: honest or hostile, as its script says. It is this test program again, in a process of its own.
+//! A scripted MCP server: honest or hostile, as its script says.
+//!
+//! It is the test program again, in a process of its own. So the program has at its root a test
+//! `a_server_in_a_process` that calls [`serve_if_scripted`].
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::{
     env, fs,
@@ -10,81 +15,79 @@ use std::{
 
 use serde_json::{Value, json};
 
-#[path = "says.rs"]
-pub(crate) mod says;
+mod says;
 
-use says::{Reply, said, subject};
+pub use says::{ServerReply, says};
+use says::{said, subject};
 
-/// The variable with the script; without it the test below does nothing.
+/// The variable with the script; without it the test does nothing.
 const SCRIPT: &str = "MADANG_FAKE_MCP";
+/// The test that is the server.
+const TEST: &str = "a_server_in_a_process";
 
 /// A script: `version` of the protocol, `tools` that are listed, a `mode` of the start, and a folder `notes` in which the
 /// server keeps what it has heard.
 #[derive(Debug, Clone)]
-pub(crate) struct Script(pub(crate) Value);
+pub struct Script(pub Value);
 
 impl Script {
     /// A server of this revision with these tools, which notes in this folder what it hears.
-    pub(crate) fn new(notes: &Path, version: &str, tools: &Value) -> Self {
+    pub fn new(notes: &Path, version: &str, tools: &Value) -> Self {
         Self(json!({ "notes": notes, "version": version, "tools": tools, "mode": "" }))
     }
 
-    pub(crate) fn mode(mut self, mode: &str) -> Self {
+    /// Starts the server in this mode.
+    pub fn mode(mut self, mode: &str) -> Self {
         self.0["mode"] = json!(mode);
         self
     }
 
     /// The entry of a configuration that starts it. The test program prints lines that are no JSON before the server speaks.
-    pub(crate) fn entry(&self) -> Value {
+    pub fn entry(&self) -> Value {
         json!({
             "command": env::current_exe().unwrap(),
-            "args": ["--exact", this_test(), "--nocapture"],
+            "args": ["--exact", TEST, "--nocapture"],
             "env": { SCRIPT: self.0.to_string() },
         })
     }
 }
 
-/// The path of the test below, in whichever test program this file is.
-fn this_test() -> String {
-    let (_, module) = module_path!().split_once("::").unwrap();
-    format!("{module}::a_server_in_a_process")
-}
-
 /// A tool that takes any object.
-pub(crate) fn tool(name: &str) -> Value {
+pub fn tool(name: &str) -> Value {
     let schema = json!({ "type": "object", "properties": { "text": { "type": "string" } } });
     json!({ "name": name, "description": format!("Does {name}."), "inputSchema": schema })
 }
 
 /// The same, which its server calls a read.
-pub(crate) fn read(name: &str) -> Value {
+pub fn read(name: &str) -> Value {
     let mut tool = tool(name);
     tool["annotations"] = json!({ "readOnlyHint": true });
     tool
 }
 
 /// The same, which its server calls a write that destroys nothing.
-pub(crate) fn writing(name: &str) -> Value {
+pub fn writing(name: &str) -> Value {
     let mut tool = tool(name);
     tool["annotations"] = json!({ "readOnlyHint": false, "destructiveHint": false });
     tool
 }
 
 /// What the server heard: each message that is no greeting, one a line.
-pub(crate) fn heard(notes: &Path) -> Vec<Value> {
+pub fn heard(notes: &Path) -> Vec<Value> {
     let text = fs::read_to_string(notes.join("heard")).unwrap_or_default();
     text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
 /// The calls of a tool that the server heard.
-pub(crate) fn calls(notes: &Path, tool: &str) -> Vec<Value> {
+pub fn calls(notes: &Path, tool: &str) -> Vec<Value> {
     let is_call =
         |message: &Value| message["method"] == "tools/call" && message["params"]["name"] == tool;
     heard(notes).into_iter().filter(is_call).collect()
 }
 
 /// The server's mind, which both transports share.
-pub(crate) struct Mind {
+#[derive(Debug)]
+pub struct Mind {
     script: Value,
     tools: Value,
     subscription: Option<Value>,
@@ -93,7 +96,8 @@ pub(crate) struct Mind {
 }
 
 impl Mind {
-    pub(crate) fn new(script: Value) -> Self {
+    /// Makes up its mind by the script.
+    pub fn new(script: Value) -> Self {
         let tools = script["tools"].clone();
         Self { script, tools, subscription: None, held: None }
     }
@@ -104,7 +108,8 @@ impl Mind {
         writeln!(file, "{line}").unwrap();
     }
 
-    pub(crate) fn hear(&mut self, message: &Value) -> Vec<Reply> {
+    /// Hears a message, and returns what the server does about it.
+    pub fn hear(&mut self, message: &Value) -> Vec<ServerReply> {
         self.note("heard", &message.to_string());
         let notes = Path::new(self.script["notes"].as_str().unwrap());
         if let Some(said) = said(notes, &subject(message), message) {
@@ -113,11 +118,12 @@ impl Mind {
         let version = self.script["version"].as_str().unwrap();
         let is_modern = version == "2026-07-28";
         let id = message["id"].clone();
-        let result =
-            |result: Value| Reply::Say(json!({ "jsonrpc": "2.0", "id": id, "result": result }));
+        let result = |result: Value| {
+            ServerReply::Say(json!({ "jsonrpc": "2.0", "id": id, "result": result }))
+        };
         let error = |code: i64| {
             let error = json!({ "code": code, "message": "no\u{1b}[2J" });
-            Reply::Say(json!({ "jsonrpc": "2.0", "id": id, "error": error }))
+            ServerReply::Say(json!({ "jsonrpc": "2.0", "id": id, "error": error }))
         };
         let capabilities = json!({ "tools": { "listChanged": true } });
         match message["method"].as_str().unwrap_or_default() {
@@ -134,7 +140,7 @@ impl Mind {
                 let meta = json!({ "io.modelcontextprotocol/subscriptionId": id });
                 let params =
                     json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
-                vec![Reply::Say(
+                vec![ServerReply::Say(
                     json!({ "jsonrpc": "2.0", "method": "notifications/subscriptions/acknowledged", "params": params }),
                 )]
             }
@@ -152,9 +158,9 @@ impl Mind {
     fn call(
         &mut self,
         message: &Value,
-        result: &dyn Fn(Value) -> Reply,
-        error: &dyn Fn(i64) -> Reply,
-    ) -> Vec<Reply> {
+        result: &dyn Fn(Value) -> ServerReply,
+        error: &dyn Fn(i64) -> ServerReply,
+    ) -> Vec<ServerReply> {
         let params = &message["params"];
         let says = |text: &str| {
             result(
@@ -172,7 +178,7 @@ impl Mind {
                 self.held = Some(message["id"].clone());
                 let report = |token: &Value, words: &str| {
                     let params = json!({ "progressToken": token, "progress": 1, "total": 3, "message": words });
-                    Reply::Say(
+                    ServerReply::Say(
                         json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }),
                     )
                 };
@@ -181,30 +187,30 @@ impl Mind {
             }
             "release" => {
                 let held = json!({ "jsonrpc": "2.0", "id": self.held.take(), "result": { "content": [] } });
-                vec![Reply::Say(held), says("released")]
+                vec![ServerReply::Say(held), says("released")]
             }
-            "die" => vec![Reply::Die],
+            "die" => vec![ServerReply::Die],
             "loud" => {
                 io::stderr().write_all(&vec![b'x'; 3 << 20]).unwrap();
                 vec![says("hello")]
             }
             "die_once" => {
                 if calls(Path::new(self.script["notes"].as_str().unwrap()), "die_once").len() == 1 {
-                    return vec![Reply::Die];
+                    return vec![ServerReply::Die];
                 }
                 vec![says("alive again")]
             }
             "flood" => {
                 let mut line = vec![b'x'; 100 << 20];
                 line.push(b'\n');
-                vec![Reply::Noise(line), says("behind the flood")]
+                vec![ServerReply::Noise(line), says("behind the flood")]
             }
             "pester" => {
                 let ping = |number: u32| {
                     format!("{{\"jsonrpc\":\"2.0\",\"id\":{number},\"method\":\"ping\"}}\n")
                 };
                 let pings: String = (0..50_000).map(ping).collect();
-                vec![Reply::Noise(pings.into_bytes()), says("pestered")]
+                vec![ServerReply::Noise(pings.into_bytes()), says("pestered")]
             }
             "fail" => vec![error(-32_603)],
             "refuse" => vec![error(-32_602)],
@@ -216,12 +222,14 @@ impl Mind {
             "twice" => vec![says("first"), says("second"), says("third")],
             "others" => {
                 let other = |id: Value| {
-                    Reply::Say(json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } }))
+                    ServerReply::Say(
+                        json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } }),
+                    )
                 };
                 vec![
                     other(json!(999_999)),
                     other(json!("x")),
-                    Reply::Noise(b"{\"jsonrpc\":\nnot json\n[]\n".to_vec()),
+                    ServerReply::Noise(b"{\"jsonrpc\":\nnot json\n[]\n".to_vec()),
                     says("mine"),
                 ]
             }
@@ -238,7 +246,7 @@ impl Mind {
                     None => json!({}),
                 };
                 vec![
-                    Reply::Say(
+                    ServerReply::Say(
                         json!({ "jsonrpc": "2.0", "method": "notifications/tools/list_changed", "params": params }),
                     ),
                     says("changed"),
@@ -260,7 +268,7 @@ impl Mind {
             "beg" => {
                 let beg = |method: &str, id: &str| {
                     let params = json!({ "message": "m", "requestedSchema": { "type": "object", "properties": {} }, "messages": [], "maxTokens": 1 });
-                    Reply::Say(
+                    ServerReply::Say(
                         json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }),
                     )
                 };
@@ -280,8 +288,8 @@ impl Mind {
     }
 }
 
-#[test]
-fn a_server_in_a_process() {
+/// Serves what the script in the environment says, and ends the process; without a script it returns at once.
+pub fn serve_if_scripted() {
     let Ok(script) = env::var(SCRIPT) else { return };
     let script: Value = serde_json::from_str(&script).unwrap();
     let mut mind = Mind::new(script.clone());
@@ -314,16 +322,16 @@ fn a_server_in_a_process() {
         .into_iter()
         .flatten()
     {
-        let Reply::Said(bytes) = reply else { continue };
+        let ServerReply::Said(bytes) = reply else { continue };
         output.write_all(&bytes).and_then(|()| output.flush()).unwrap();
     }
     for line in io::stdin().lock().lines() {
         let Ok(message) = serde_json::from_str(&line.unwrap()) else { continue };
         for reply in mind.hear(&message) {
             let written = match reply {
-                Reply::Say(message) => writeln!(output, "{message}"),
-                Reply::Said(bytes) | Reply::Noise(bytes) => output.write_all(&bytes),
-                Reply::Die => process::exit(9),
+                ServerReply::Say(message) => writeln!(output, "{message}"),
+                ServerReply::Said(bytes) | ServerReply::Noise(bytes) => output.write_all(&bytes),
+                ServerReply::Die => process::exit(9),
             };
             if written.and_then(|()| output.flush()).is_err() {
                 process::exit(8);

@@ -1,16 +1,16 @@
 //! Splits a source into words and marks, without comments and texts.
 
 /// A word or mark of a source.
-#[derive(Clone, Copy)]
-pub(crate) struct Token<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct Token<'a> {
     /// The word or mark itself.
-    pub(crate) text: &'a str,
+    pub text: &'a str,
     /// Its line, from 1.
-    pub(crate) line: usize,
+    pub line: usize,
 }
 
 /// Splits a source into words, `::` and single marks; comments, texts and lifetimes are left out.
-pub(crate) fn tokens(source: &str) -> Vec<Token<'_>> {
+pub fn tokens(source: &str) -> Vec<Token<'_>> {
     let bytes = source.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
     let mut tokens = Vec::new();

@@ -7,32 +7,37 @@
 
 use std::{fs, path::Path};
 
-use super::gguf_file::GgufFile;
+use super::GgufFile;
 
 /// A model to be written.
 #[derive(Debug, Clone)]
-pub(super) struct TinyModel {
-    pub(super) architecture: &'static str,
-    pub(super) template: Option<&'static str>,
+pub struct TinyModel {
+    /// The name that llama.cpp knows its layers by.
+    pub architecture: &'static str,
+    /// The chat template in its file.
+    pub template: Option<&'static str>,
     /// The table: (last token, next token), by name.
-    pub(super) next: Vec<(&'static str, &'static str)>,
+    pub next: Vec<(&'static str, &'static str)>,
     /// The token that follows where the table says nothing.
-    pub(super) always: Option<&'static str>,
-    pub(super) context_length: u32,
-    pub(super) controls: Vec<&'static str>,
+    pub always: Option<&'static str>,
+    /// The longest context.
+    pub context_length: u32,
+    /// The control tokens, behind the plain ones.
+    pub controls: Vec<&'static str>,
     /// Tokens that the model's makers defined, special or not.
-    pub(super) defined: Vec<&'static str>,
+    pub defined: Vec<&'static str>,
     /// The merged pair in the letters of byte-level BPE, and the kind of its token; 1 is ordinary.
-    pub(super) merged: ([&'static str; 2], i32),
+    pub merged: ([&'static str; 2], i32),
     /// The way in which llama.cpp finds words.
-    pub(super) pre_tokenizer: &'static str,
+    pub pre_tokenizer: &'static str,
 }
 
-pub(super) const CONTROLS: [&str; 6] =
+/// The control tokens of ChatML with Hermes tool calls and thinking.
+pub const CONTROLS: [&str; 6] =
     ["<|im_start|>", "<|im_end|>", "<tool_call>", "</tool_call>", "<think>", "</think>"];
 
 /// ChatML with Hermes tool calls.
-pub(super) const CHATML: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}\
+pub const CHATML: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}\
     {% for c in m.tool_calls or [] %}<tool_call>{{ c.function | tojson }}</tool_call>{% endfor %}<|im_end|>\n\
     {% endfor %}{{ '<|im_start|>assistant\n' }}";
 
@@ -42,9 +47,15 @@ const FEED_FORWARD: usize = 32;
 /// Bytes and one merged pair, since BPE needs one; the control tokens follow.
 const PLAIN_TOKENS: usize = 256 + 1;
 
+impl Default for TinyModel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl TinyModel {
     /// Makes a model that answers "abc" and ends.
-    pub(super) fn new() -> Self {
+    pub fn new() -> Self {
         let next = vec![("\n", "a"), ("a", "b"), ("b", "c"), ("c", "<|im_end|>")];
         let controls = CONTROLS.to_vec();
         Self {
@@ -60,15 +71,18 @@ impl TinyModel {
         }
     }
 
-    pub(super) fn saying(next: &[(&'static str, &'static str)]) -> Self {
+    /// Makes a model that follows this table.
+    pub fn saying(next: &[(&'static str, &'static str)]) -> Self {
         Self { next: next.to_vec(), ..Self::new() }
     }
 
-    pub(super) fn write(&self, path: &Path) {
+    /// Writes the file of the model.
+    pub fn write(&self, path: &Path) {
         fs::write(path, self.bytes()).expect("the directory of a test can be written");
     }
 
-    pub(super) fn bytes(&self) -> Vec<u8> {
+    /// Returns the bytes of its file.
+    pub fn bytes(&self) -> Vec<u8> {
         let mut file = GgufFile::default();
         let tokens = self.vocabulary(&mut file);
         let key = |name: &str| format!("{}.{name}", self.architecture);
@@ -108,7 +122,7 @@ impl TinyModel {
     }
 
     /// Writes the vocabulary and the template; returns the number of tokens.
-    pub(super) fn vocabulary(&self, file: &mut GgufFile) -> usize {
+    pub fn vocabulary(&self, file: &mut GgufFile) -> usize {
         let (controls, defined) = (self.controls.len(), self.defined.len());
         let tokens = PLAIN_TOKENS + controls + defined;
         let names: Vec<String> = (0..tokens).map(|token| self.token_text(token)).collect();
@@ -133,7 +147,7 @@ impl TinyModel {
     }
 
     /// Returns the number of a token: a byte's own, or that of a special token.
-    pub(super) fn token_id(&self, name: &str) -> usize {
+    pub fn token_id(&self, name: &str) -> usize {
         match self.specials().position(|special| *special == name) {
             Some(at) => PLAIN_TOKENS + at,
             None => usize::from(*name.as_bytes().first().expect("a token has a name")),

@@ -1,8 +1,12 @@
 //! Writes GGUF files for models of tests and benches.
 
+mod tiny_model;
+
+pub use tiny_model::{CHATML, CONTROLS, TinyModel};
+
 /// A GGUF file of version 3 in memory.
 #[derive(Debug, Default)]
-pub(crate) struct GgufFile {
+pub struct GgufFile {
     pairs: Vec<u8>,
     pair_count: u64,
     tensors: Vec<u8>,
@@ -17,22 +21,26 @@ impl GgufFile {
         self.pair_count += 1;
     }
 
-    pub(crate) fn text(&mut self, key: &str, text: &str) {
+    /// Adds a text.
+    pub fn text(&mut self, key: &str, text: &str) {
         self.key(key, 8);
         push_text(&mut self.pairs, text);
     }
 
-    pub(crate) fn number(&mut self, key: &str, number: u32) {
+    /// Adds a whole number.
+    pub fn number(&mut self, key: &str, number: u32) {
         self.key(key, 4);
         self.pairs.extend(number.to_le_bytes());
     }
 
-    pub(crate) fn float(&mut self, key: &str, number: f32) {
+    /// Adds a number with a fraction.
+    pub fn float(&mut self, key: &str, number: f32) {
         self.key(key, 6);
         self.pairs.extend(number.to_le_bytes());
     }
 
-    pub(crate) fn texts(&mut self, key: &str, texts: &[String]) {
+    /// Adds a list of texts.
+    pub fn texts(&mut self, key: &str, texts: &[String]) {
         self.key(key, 9);
         self.pairs.extend(8_u32.to_le_bytes());
         self.pairs.extend((texts.len() as u64).to_le_bytes());
@@ -41,7 +49,8 @@ impl GgufFile {
         }
     }
 
-    pub(crate) fn integers(&mut self, key: &str, numbers: &[i32]) {
+    /// Adds a list of whole numbers.
+    pub fn integers(&mut self, key: &str, numbers: &[i32]) {
         self.key(key, 9);
         self.pairs.extend(5_u32.to_le_bytes());
         self.pairs.extend((numbers.len() as u64).to_le_bytes());
@@ -49,13 +58,13 @@ impl GgufFile {
     }
 
     /// Adds a tensor of numbers.
-    pub(crate) fn tensor(&mut self, name: &str, dimensions: &[usize], numbers: Vec<f32>) {
+    pub fn tensor(&mut self, name: &str, dimensions: &[usize], numbers: Vec<f32>) {
         let bytes = numbers.into_iter().flat_map(f32::to_le_bytes);
         self.quantised(name, dimensions, 0, bytes);
     }
 
     /// Adds a tensor whose bytes have this type of ggml.
-    pub(crate) fn quantised(
+    pub fn quantised(
         &mut self,
         name: &str,
         dimensions: &[usize],
@@ -74,7 +83,8 @@ impl GgufFile {
         self.tensor_count += 1;
     }
 
-    pub(crate) fn finish(self) -> Vec<u8> {
+    /// Returns the bytes of the file.
+    pub fn finish(self) -> Vec<u8> {
         let mut file = b"GGUF".to_vec();
         file.extend(3_u32.to_le_bytes());
         file.extend(self.tensor_count.to_le_bytes());

@@ -1,7 +1,7 @@
 //! Makes hostile inputs of users, models and files for all tests.
 
 /// The names of all pre-tokenizers of the pinned llama.cpp (`tokenizer_pre ==` in its `llama-vocab.cpp`).
-pub(crate) const PRE_TOKENIZERS: &[&str] = &[
+pub const PRE_TOKENIZERS: &[&str] = &[
     "a.x-4.0",
     "afmoe",
     "bailingmoe",
@@ -97,7 +97,7 @@ pub(crate) const PRE_TOKENIZERS: &[&str] = &[
 ];
 
 /// Lists texts that tokenizers find hard, each of about this many bytes, with a name.
-pub(crate) fn texts(bytes: usize) -> Vec<(&'static str, String)> {
+pub fn texts(bytes: usize) -> Vec<(&'static str, String)> {
     let kinds = [
         ("small letters", "a"),
         ("capital letters", "A"),
