@@ -5,7 +5,7 @@
 //!
 //! - [`ScriptedModel`] follows a script; [`HandDrivenModel`] is driven by the test, step by step.
 //! - [`MemoryStore`] keeps everything in memory; [`SteppedStore`] stops or fails chosen steps of another store.
-//! - [`FakeTool`] counts its runs and ends as the test says.
+//! - [`FakeTool`] counts its runs and ends as the test says; [`end_name`] names the end of a call in one word.
 //! - [`store_contract!`] tests a store of your own against every promise; [`hostile`] makes JSON of hostile size and depth.
 //! - [`Logs`] keeps what is logged, beside other tests.
 //! - [`RuntimeHooks`] and [`SessionHooks`] reach inside: they kill actors and count tasks. A runtime has them with the
@@ -22,6 +22,7 @@
 //! # drop(model);
 //! ```
 
+mod end_name;
 mod fake_tools;
 mod hooks;
 pub mod hostile;
@@ -34,6 +35,7 @@ mod scripted_model;
 mod stepped_store;
 pub mod store_contract;
 
+pub use end_name::end_name;
 pub use fake_tools::{End, FakeTool, Gate, Payload, Runs};
 pub use hooks::{RuntimeHooks, SessionHooks};
 pub use logs::{Logs, listen};

@@ -17,7 +17,7 @@ use madang::{
     },
 };
 use madang_testing::{
-    MemoryConnection, MemoryStore, RuntimeHooks as _, ScriptedCompletion, ScriptedModel,
+    MemoryConnection, MemoryStore, RuntimeHooks as _, ScriptedCompletion, ScriptedModel, end_name,
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -148,14 +148,9 @@ pub(crate) fn wanted(name: &str, arguments: &Value) -> WantedCall {
     WantedCall::new(name, arguments.to_string())
 }
 
-/// The code of an error outcome, or a word for the others.
+/// Names the end of a call.
 pub(crate) fn kind(report: &CallReport) -> String {
-    match report.outcome() {
-        Some(ToolOutcome::Ok(_)) => "ok".to_owned(),
-        Some(ToolOutcome::Err(error)) => error.code.to_string(),
-        Some(ToolOutcome::Cancelled(cancelled)) => cancelled.reason.name().to_owned(),
-        None => "discarded".to_owned(),
-    }
+    end_name(report.outcome()).to_owned()
 }
 
 /// The data of a success.

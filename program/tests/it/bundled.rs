@@ -1,7 +1,7 @@
 //! Tests the bundled model with the real engine: it finds protocols, adds approved habits, and tells the truth.
 
 use madang::{
-    Call, LanguageTag, Runtime,
+    Call, LanguageTag, Runtime, UserId,
     approval::{Approver, Decision},
     event::Content,
     model::llama::LlamaModel,
@@ -11,8 +11,6 @@ use madang::{
 use madang_testing::Probe;
 use madang_toolkits::life::{self, catalogue::Catalogue};
 use serde_json::{Value, json};
-
-use crate::support::kim;
 
 async fn runtime() -> Runtime {
     let model = tokio::task::spawn_blocking(|| LlamaModel::load(madang::model::bundled()));
@@ -71,7 +69,8 @@ async fn add(decision: Decision) -> (String, usize) {
     session.decide(&request, decision).await.unwrap();
     turn.ended().await.unwrap();
     let words = last_words(&session.state().await.unwrap().messages);
-    let list = Call::new(kim(), "list_active_habits", "{}").approver(Approver::None);
+    let list =
+        Call::new(UserId::new("kim").unwrap(), "list_active_habits", "{}").approver(Approver::None);
     let report = runtime.dispatch(list).await.unwrap();
     let envelope: Value = serde_json::from_str(&report.envelope).unwrap();
     let habits = envelope["data"]["items"].as_array().map_or(usize::MAX, Vec::len);

@@ -17,9 +17,6 @@ mod printed;
 mod program;
 #[cfg(feature = "llama")]
 mod refused_template;
-#[path = "../../../tests/it/support.rs"]
-#[expect(dead_code, reason = "the tests of the library need more of it")]
-mod support;
 #[cfg(feature = "llama")]
 mod unread_calls;
 

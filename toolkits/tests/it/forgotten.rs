@@ -8,7 +8,7 @@ use madang::{
     ledger::{Forget, LedgerFilter},
     model::Completion,
     store::{SqliteStore, Store as _},
-    tool::ToolOutcome,
+    tool::{ToolOutcome, WantedCall},
 };
 use madang_testing::{HandScript, Probe, model_pair};
 use madang_toolkits::{life, notes};
@@ -19,7 +19,7 @@ use sqlx::{
 use tempfile::TempDir;
 use tokio::time::timeout;
 
-use crate::support::{PATIENCE, data, wanted};
+use crate::support::{PATIENCE, data};
 
 /// Names that stand in no other text.
 const USER: &str = "zelkova";
@@ -59,7 +59,7 @@ impl Life {
         let turn = async {
             let mut probe = Probe::new(self.session.subscribe());
             let turn = self.session.send("go").await.unwrap();
-            let tool_calls = vec![wanted(name, arguments)];
+            let tool_calls = vec![WantedCall::new(name, arguments.to_string())];
             self.script.next().await.finish(Completion { tool_calls, ..Completion::default() });
             let request = tokio::select! {
                 request = probe.approval_request() => Some(request),

@@ -9,8 +9,6 @@ mod hostile;
 mod life;
 mod notes;
 mod schemas;
-#[path = "../../../tests/it/support.rs"]
-#[expect(dead_code, reason = "the tests of the library need more of it")]
 mod support;
 mod time_zone;
 mod tools_md;

@@ -12,20 +12,19 @@ use std::{
 };
 
 use madang::{
-    Session,
+    Runtime, Session,
     event::{Ending, EventKind, StreamItem},
     model::{
         ChatModel as _, Completion, CompletionDelta, Deltas, ModelError,
         child::{ChildModel, ChildOptions, ChildStats},
     },
 };
+use madang_testing::{MemoryStore, RuntimeHooks as _};
 use tokio::{
     task::JoinSet,
     time::{Instant, timeout},
 };
 use tokio_util::sync::CancellationToken;
-
-use crate::support::TestRuntime;
 
 use super::{
     load,
@@ -296,10 +295,11 @@ async fn chat(session: Session, mut dice: Dice, name: u64) -> BTreeMap<String, u
 async fn every_turn_ends_once_and_the_runtime_is_whole_behind_it() {
     let mark = mark();
     let (model, _) = loaded(&mark).await;
-    let test = TestRuntime::new(model).await;
+    let builder = Runtime::builder().model(model).store(MemoryStore::new());
+    let runtime = builder.start().await.unwrap();
     let mut chats = JoinSet::new();
     for name in 0..SESSIONS {
-        let session = test.runtime.session("kim", &format!("{name}")).await.unwrap();
+        let session = runtime.session("kim", &format!("{name}")).await.unwrap();
         chats.spawn(chat(session, Dice(7_000 + name), name));
     }
     let mut ended: BTreeMap<String, u64> = BTreeMap::new();
@@ -311,6 +311,8 @@ async fn every_turn_ends_once_and_the_runtime_is_whole_behind_it() {
     println!("turns: {ended:?}");
     assert_eq!(ended.values().sum::<u64>(), SESSIONS * TURNS as u64);
     assert!(ended["Answered"] > 0 && ended["Failed"] > 0, "{ended:?}");
-    test.shutdown().await;
+    runtime.shutdown().await.unwrap();
+    assert_eq!(runtime.running_tasks(), 0, "no task is left");
+    drop(runtime);
     super::until("the model goes with its runtime", || left_over(&mark).is_empty()).await;
 }

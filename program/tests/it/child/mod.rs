@@ -26,8 +26,10 @@ use madang_test_support::gguf::TinyModel;
 #[cfg(feature = "llama")]
 use tokio_util::sync::CancellationToken;
 
-use crate::support::PATIENCE;
 use stand_in::{StandIn, left_over, mark, options, request};
+
+/// How long a test waits for anything before it fails.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A model that says "abc", with room for the tools of a chat.
 #[cfg(feature = "llama")]
