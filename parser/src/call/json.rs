@@ -95,7 +95,7 @@ pub fn write(value: &Value, indent: Option<usize>) -> String {
     write_with(value, indent, None)
 }
 
-/// Writes JSON with these texts between items, and behind keys. Without them it is as [`write`] has it.
+/// Writes JSON with these texts between items, and behind keys. Without them it is as [`write()`] has it.
 pub fn write_with(value: &Value, indent: Option<usize>, separators: Option<[&str; 2]>) -> String {
     let [item, key] = separators.unwrap_or([if indent.is_some() { "," } else { ", " }, ": "]);
     let lines = indent.map(|indent| " ".repeat(indent));

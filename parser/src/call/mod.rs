@@ -11,7 +11,7 @@
 //! `write` renders an earlier call for templates that do not.
 //!
 //! Invariants:
-//! - A call needs a name; one without is [`Malformed`].
+//! - A call needs a name; one without is malformed.
 //! - Arguments become JSON if they can be read. Broken ones stay as the model wrote them, and the dispatcher reports
 //!   them: no reader repairs or guesses a value.
 //! - No input panics or overflows the stack, however deep it is nested.
