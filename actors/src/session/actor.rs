@@ -78,7 +78,7 @@ impl SessionState {
                 self.close(reply);
             }
             SessionMsg::Room { turn, permit } => {
-                failpoint("session.room").await?;
+                goes_on().await?;
                 self.has_room(turn, permit);
             }
             SessionMsg::Submitted { asked, found, turns_begun } => {
@@ -98,11 +98,11 @@ impl SessionState {
                 self.on_dispatcher(event);
             }
             SessionMsg::Idle => {
-                failpoint("session.idle").await?;
+                may_sleep().await?;
                 self.idle();
             }
             SessionMsg::Sleep { reply } => {
-                failpoint("session.sleep").await?;
+                may_sleep().await?;
                 self.idle_entry = None;
                 self.sleep();
                 answer(reply, ());
@@ -134,15 +134,15 @@ impl SessionState {
                 self.import(messages, bytes, reply);
             }
             SessionRequest::State { page, reply } => {
-                failpoint("session.state").await?;
+                is_looked_at().await?;
                 answer(reply, Ok(self.view(page)));
             }
             SessionRequest::Turn { turn, reply } => {
-                failpoint("session.turn").await?;
+                is_looked_at().await?;
                 answer(reply, Ok(self.running(turn)));
             }
             SessionRequest::Resume { waits } => {
-                failpoint("session.resume").await?;
+                goes_on().await?;
                 self.go_on(waits);
             }
             SessionRequest::TakeResolved => {
@@ -153,4 +153,18 @@ impl SessionState {
         }
         Ok(())
     }
+}
+
+// Each failpoint has one place, and these have two messages.
+
+async fn goes_on() -> Result<(), Failed> {
+    failpoint("session.resume").await
+}
+
+async fn is_looked_at() -> Result<(), Failed> {
+    failpoint("session.state").await
+}
+
+async fn may_sleep() -> Result<(), Failed> {
+    failpoint("session.idle").await
 }

@@ -92,3 +92,21 @@ fn is_interrupted(slot: &SessionSlot, context: &RuntimeContext, turn: TurnId, lo
     let (at, kind) = (context.calls.clock.now(), EventKind::TurnInterrupted { text });
     slot.feed().publish(turn, at, Durability::Transient, kind);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::test_runtime::TestRuntime;
+
+    #[tokio::test]
+    async fn a_session_that_is_lost_before_its_task_ends_keeps_the_task() {
+        let runtime = TestRuntime::new([]).await;
+        let slot = runtime.slot("s").await;
+        assert!(slot.turn().begins_to_go_on());
+        assert!(!has_gone_on(&slot), "it is not awake");
+        assert!(!slot.turn().begins_to_go_on(), "the task goes on");
+        runtime.state(&slot).await;
+        assert!(has_gone_on(&slot));
+        assert!(slot.turn().begins_to_go_on(), "a later loss begins a task");
+    }
+}

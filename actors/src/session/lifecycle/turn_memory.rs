@@ -29,7 +29,7 @@ pub(in crate::session) struct TurnMemory {
 #[derive(Debug, Default)]
 struct Known {
     callers: Vec<(TurnId, oneshot::Sender<TurnEnd>)>,
-    /// The turn that was dismissed in this process. The store may not have that.
+    /// The last turn that was dismissed in this process. The store may not have that.
     dismissed: Option<TurnId>,
 }
 
@@ -46,11 +46,9 @@ impl TurnMemory {
 
     /// Answers the callers of a turn, whose end was published.
     pub(in crate::session) fn ended(&self, end: &TurnEnd) {
-        let mut known = self.known();
-        for (_, caller) in known.callers.extract_if(.., |(turn, _)| *turn == end.turn) {
+        for (_, caller) in self.known().callers.extract_if(.., |(turn, _)| *turn == end.turn) {
             answer(caller, end.clone());
         }
-        known.dismissed.take_if(|turn| *turn == end.turn);
     }
 
     /// Notes that a turn was dismissed. The next actor knows it, even if the store does not.
@@ -62,11 +60,9 @@ impl TurnMemory {
         self.known().dismissed == Some(turn)
     }
 
-    /// Forgets all turns but the open one. The callers of the others learn that the session is closed.
+    /// Leaves the callers of all turns but the open one. They learn that the session is closed.
     pub(in crate::session) fn keep_only(&self, open: Option<TurnId>) {
-        let mut known = self.known();
-        known.callers.retain(|(turn, _)| Some(*turn) == open);
-        known.dismissed.take_if(|turn| Some(*turn) != open);
+        self.known().callers.retain(|(turn, _)| Some(*turn) == open);
     }
 
     /// Leaves all callers, who learn that the session is closed.
@@ -90,7 +86,7 @@ impl TurnMemory {
     }
 
     /// Counts a try to go on, and gives the number of those before it.
-    pub(super) fn count_try(&self) -> u32 {
+    pub(in crate::session) fn count_try(&self) -> u32 {
         self.tries.fetch_add(1, Relaxed)
     }
 
@@ -118,4 +114,23 @@ pub(in crate::session) fn ends(events: &[SessionEvent]) -> impl Iterator<Item = 
         }
         _ => None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[test]
+    fn callers_that_are_gone_take_no_room() {
+        let (memory, turn) = (TurnMemory::default(), TurnId::new(Uuid::from_u128(1)));
+        let (stays, _end) = oneshot::channel();
+        memory.wait_for_end(turn, stays);
+        for _ in 0..1_000 {
+            memory.wait_for_end(turn, oneshot::channel().0);
+        }
+        let callers = memory.known().callers.len();
+        assert!(callers < 16, "{callers}");
+    }
 }

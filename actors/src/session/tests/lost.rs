@@ -118,6 +118,45 @@ async fn the_turn_of_a_killed_actor_goes_on_however_late_its_supervisor_comes() 
     assert_eq!(ends(probe.events()), [(ended.turn, TurnEnding::Answered)]);
     assert_eq!(runs.count(), 0);
     assert_eq!(words(&runtime, &slot).await, ["go", "Hello."]);
+    assert_eq!(slot.turn().count_try(), 0, "the store took a write: a later loss is no second try");
+}
+
+#[tokio::test]
+async fn what_a_lost_model_said_is_no_text_of_the_turn_any_more() {
+    let (runtime, mut script) = by_hand([]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "go").await.unwrap();
+    let completion = script.next().await;
+    completion.delta("Hel");
+    assert_eq!(slot.feed().spoken(), "Hel");
+    // So the next actor does not come yet.
+    let paused = runtime.store.pause().await;
+    killed(&slot).await;
+    in_time(asleep(&slot)).await;
+    assert_eq!(slot.feed().spoken(), "");
+    drop(paused);
+    script.next().await.say("Hello.");
+    in_time(end).await.unwrap();
+    assert_eq!(words(&runtime, &slot).await, ["go", "Hello."]);
+}
+
+#[tokio::test]
+async fn a_caller_that_waits_for_a_turn_that_the_store_refused_is_let_go() {
+    let (runtime, _script) = by_hand([]).await;
+    let [other, slot] = [runtime.slot("other").await, runtime.slot("s").await];
+    runtime.state(&slot).await;
+    // While another session's write is committed, the turn's own waits for a transaction.
+    let paused = runtime.store.pause().await;
+    let _beginning = sends(&runtime, &other, "hi");
+    runtime.state(&other).await;
+    let beginning = sends(&runtime, &slot, "go");
+    let ((ended, end), (reply, running)) = (oneshot::channel(), oneshot::channel());
+    runtime.send(&slot, SessionRequest::Attach { ended, reply });
+    assert!(in_time(running).await.unwrap().unwrap().is_some());
+    runtime.store.fail_next_begin();
+    drop(paused);
+    in_time(beginning).await.unwrap().unwrap_err();
+    in_time(end).await.unwrap_err();
 }
 
 #[tokio::test]
