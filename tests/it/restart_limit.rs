@@ -52,7 +52,7 @@ async fn ends(test: &TestRuntime) -> Vec<Option<ToolOutcome>> {
 }
 
 #[tokio::test]
-async fn without_a_store_actor_no_turn_begins_and_one_that_runs_ends_with_the_store_s_error() {
+async fn without_a_store_actor_no_turn_begins_and_one_that_runs_is_interrupted() {
     let (test, mut script) = test_runtime().await;
     let (running, other) = (
         test.runtime.session("kim", "a").await.unwrap(),
