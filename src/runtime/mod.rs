@@ -155,7 +155,7 @@ impl Runtime {
         self.shared.store().calls(filter).await
     }
 
-    /// Decides for this user about the approval request of a call, as [`Session::decide`] does. The digest is that of the
+    /// Decides for this user about the approval request of a call, as [`Session::decide`](crate::Session::decide) does. The digest is that of the
     /// request.
     ///
     /// # Errors
