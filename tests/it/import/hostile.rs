@@ -1,7 +1,7 @@
 //! Whatever an imported text says, it is text: no call, approval, notice or turn comes of it.
 
 use madang::{
-    TurnOptions,
+    Asks, TurnOptions,
     approval::Decision,
     event::{Content, EntryOrigin},
     ledger::LedgerFilter,
@@ -89,7 +89,8 @@ async fn a_turn_in_which_no_person_can_be_asked_stays_unapproved_behind_any_hist
     let test = TestRuntime::new(ScriptedModel::new(script)).await;
     let session = session_of(&test).await;
     session.import(hostile().into_iter().map(Imported::model).collect()).await.unwrap();
-    let turn = session.send_with("save it", TurnOptions::default()).await.unwrap();
+    let unattended = TurnOptions { asks: Asks::Nobody, ..TurnOptions::default() };
+    let turn = session.send_with("save it", unattended).await.unwrap();
     turn.ended().await.unwrap();
     assert!(test.rows().is_empty());
     let last = messages(&session).await;
