@@ -86,6 +86,8 @@ pub struct Outgoing {
     pub(super) import: Option<Box<PendingImport>>,
     /// Whether the write counts the resumption of the turn, which begins behind it.
     pub(super) resumed: bool,
+    /// Whether the write records the calls of a round, which begin after it.
+    pub(super) called: bool,
     /// The callers that dismissed the turn, where the write has the dismissal.
     pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
@@ -109,6 +111,7 @@ impl Outgoing {
             clear: None,
             import: None,
             resumed: false,
+            called: false,
             dismissed: Vec::new(),
         }
     }

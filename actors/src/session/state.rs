@@ -103,10 +103,8 @@ pub(super) struct ActiveTurn {
     pub(super) completion: Option<AskedCompletion>,
     pub(super) calls: BTreeMap<CallId, ActiveCall>,
     pub(super) approval_requests: Vec<ApprovalRequest>,
-    /// The number of the model's message that is on its way to the store.
-    pub(super) saying: Option<u64>,
-    /// What happens to the calls of that message until the store has it. Readers are told of it behind the message.
-    pub(super) behind_message: Vec<EventKind>,
+    /// The calls of a round that is on its way to the store. They are dispatched once it is there.
+    pub(super) unrecorded: Option<Vec<usize>>,
 }
 
 /// A turn's wait for room. Dropped with the turn, it ends.
@@ -159,8 +157,7 @@ impl ActiveTurn {
             completion: None,
             calls: BTreeMap::new(),
             approval_requests: Vec::new(),
-            saying: None,
-            behind_message: Vec::new(),
+            unrecorded: None,
         }
     }
 

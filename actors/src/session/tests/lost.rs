@@ -140,6 +140,25 @@ async fn what_a_lost_model_said_is_no_text_of_the_turn_any_more() {
 }
 
 #[tokio::test]
+async fn no_call_runs_whose_round_the_store_refused() {
+    let tool = FakeTool::write("mail");
+    let runs = tool.runs();
+    let (runtime, mut script) = by_hand([tool]).await;
+    let slot = runtime.slot("s").await;
+    let end = runtime.ask(&slot, "go").await.unwrap();
+    let completion = script.next().await;
+    runtime.store.fail_next_begin();
+    completion.finish(calling("I mail.", &["mail"]));
+    let completion = script.next().await;
+    let read: Vec<_> = completion.request().messages.iter().map(role).collect();
+    assert_eq!((read, runs.count()), (vec!["user"], 0), "the model is asked anew");
+    completion.finish(calling("I mail.", &["mail"]));
+    script.next().await.say("Done.");
+    assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
+    assert_eq!(runs.count(), 1);
+}
+
+#[tokio::test]
 async fn a_caller_that_waits_for_a_turn_that_the_store_refused_is_let_go() {
     let (runtime, _script) = by_hand([]).await;
     let [other, slot] = [runtime.slot("other").await, runtime.slot("s").await];

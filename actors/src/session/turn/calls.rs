@@ -23,8 +23,8 @@ use crate::{
 
 impl SessionState {
     /// Records the calls of a completion before any of them begins. A single call without text is recorded together
-    /// with its first step, which saves a wait. Otherwise they are recorded on their own, so that the text is published
-    /// at once.
+    /// with its first step, which saves a wait. Otherwise they are recorded on their own, and dispatched once the store has
+    /// that: a call that runs without its round would be called again by the turn that goes on.
     pub(super) fn propose(&mut self, called: Called) {
         let Called { round, usage, text, calls } = called;
         let Some(running) = self.turn.as_ref() else { return };
@@ -34,7 +34,6 @@ impl SessionState {
             let content = Content::said_by(model.clone(), text, Ending::Complete);
             self.message(turn, content)
         });
-        let saying = said.as_ref().map(|message| message.seq);
         let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
             let request = self.request(at, wanted, model.clone())?;
@@ -44,8 +43,11 @@ impl SessionState {
         let Some(from) = requests.first().map(|request| request.seq) else { return };
         let step = TurnStep::Called { round, from, usage };
         let round = Write::Turn { session: session.clone(), turn, at, step };
-        match (&said, &mut *requests) {
-            (None, [only]) => only.preamble = vec![round],
+        let unrecorded = match (&said, &mut *requests) {
+            (None, [only]) => {
+                only.preamble = vec![round];
+                None
+            }
             _ => {
                 let proposal = |request: &DispatchRequest| Write::Call {
                     session: session.clone(),
@@ -55,11 +57,12 @@ impl SessionState {
                 };
                 let facts = std::iter::once(round).chain(requests.iter().map(proposal));
                 let messages = said.into_iter().collect();
-                self.store(facts, Outgoing { messages, ..Outgoing::of(turn) });
+                self.store(facts, Outgoing { messages, called: true, ..Outgoing::of(turn) });
+                Some(Vec::new())
             }
-        }
+        };
         if let Some(turn) = self.turn.as_mut() {
-            turn.saying = saying;
+            turn.unrecorded = unrecorded;
             turn.proposed = requests.into_iter().map(Arc::new).map(Some).collect();
         }
     }
@@ -109,8 +112,21 @@ impl SessionState {
         }
     }
 
+    /// Dispatches the calls of a round, which the store has now. A turn that is left to the next start begins none.
+    pub(super) fn recorded(&mut self) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        let waiting = turn.unrecorded.take().unwrap_or_default();
+        if !turn.core.is_suspended() {
+            waiting.into_iter().for_each(|index| self.dispatch(index));
+        }
+    }
+
+    /// Dispatches a call of the round, or has it wait until the store has the round.
     pub(super) fn dispatch(&mut self, index: usize) {
         let Some(turn) = self.turn.as_mut() else { return };
+        if let Some(waiting) = &mut turn.unrecorded {
+            return waiting.push(index);
+        }
         let Some(mut request) = turn.proposed.get_mut(index).and_then(Option::take) else { return };
         // As the turn is now: the user may have dismissed it since the model asked for the call.
         Arc::make_mut(&mut request).cancellation = turn.cancellation.from_here();

@@ -42,7 +42,7 @@ impl SessionState {
     }
 
     pub(in crate::session) fn stored(&mut self, written: Outgoing, result: Result<(), StoreError>) {
-        let Outgoing { about, messages, end, clear, import, resumed, dismissed } = written;
+        let Outgoing { about, messages, end, clear, import, resumed, called, dismissed } = written;
         let opens = messages.iter().any(|message| matches!(message.content, Content::User { .. }));
         match result {
             // The store has the end of that turn, which came later than this: the chat and its next turn go on.
@@ -71,6 +71,9 @@ impl SessionState {
                 }
                 if resumed && !self.is_over(about) {
                     self.on(TurnInput::Opened);
+                }
+                if called && !self.is_over(about) {
+                    self.recorded();
                 }
             }
             Err(cause) => {
@@ -203,13 +206,6 @@ impl SessionState {
             }
             let (kind, durability) = (kind_of(message, locale), Durability::Entry(message.seq));
             self.slot.feed().publish(message.turn, message.at, durability, kind);
-            if let Some(turn) = self.turn.as_mut().filter(|turn| turn.saying == Some(message.seq)) {
-                turn.saying = None;
-                let (feed, at) = (self.slot.feed(), self.context.calls.clock.now());
-                for kind in turn.behind_message.drain(..) {
-                    feed.publish(turn.id, at, Durability::Transient, kind);
-                }
-            }
         }
         for (call, stops_loop) in ended {
             let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
@@ -219,15 +215,11 @@ impl SessionState {
         }
     }
 
-    /// Publishes progress of the turn. What happens to a call stands behind the message that asks for it.
-    pub(super) fn publish(&mut self, kind: EventKind) {
-        let Some(turn) = &mut self.turn else { return };
-        if turn.saying.is_some() {
-            turn.behind_message.push(kind);
-        } else {
-            let at = self.context.calls.clock.now();
-            self.slot.feed().publish(turn.id, at, Durability::Transient, kind);
-        }
+    /// Publishes progress of the turn.
+    pub(super) fn publish(&self, kind: EventKind) {
+        let Some(turn) = &self.turn else { return };
+        let at = self.context.calls.clock.now();
+        self.slot.feed().publish(turn.id, at, Durability::Transient, kind);
     }
 
     pub(in crate::session) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
