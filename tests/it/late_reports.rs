@@ -144,17 +144,18 @@ async fn a_late_report_about_a_dismissal_leaves_the_next_turn_alone() {
 }
 
 #[tokio::test]
-async fn a_late_report_about_a_round_leaves_the_next_turn_alone() {
+async fn the_calls_of_a_round_begin_once_a_late_report_says_that_the_store_has_it() {
     let mut chat = Chat::new().await;
     let (first, completion) = chat.first().await;
     chat.loses_next_reply();
     let tool_calls = ["look", "list"].map(|name| wanted(name, &json!({}))).to_vec();
     completion.finish(Completion { tool_calls, ..Completion::default() });
     chat.look.is_asked().await;
+    assert!(chat.script.try_next().is_none(), "the calls have not begun");
+    chat.late_report_comes().await;
     in_time(chat.script.next()).await.say("Seen.");
     is_answered(first).await;
     let second = chat.session.send("second").await.unwrap();
-    chat.late_report_comes().await;
     chat.answers(second).await;
 }
 
