@@ -40,7 +40,7 @@ impl Call {
         }
     }
 
-    /// Puts the call behind the last entry of this session. Its tools find the earlier chat there, and readers of the
+    /// Puts the call after the last entry of this session. Its tools find the earlier chat there, and readers of the
     /// chat find the call. A session of its own by default.
     #[must_use]
     pub fn session(mut self, session: impl Into<Option<SessionId>>) -> Self {
@@ -52,8 +52,8 @@ impl Call {
     /// also after a restart. Another tool, session or other arguments under the key are refused.
     ///
     /// A call that a crash cut off has ended by the next start, with nothing done or with an effect that is unknown.
-    /// Repeated, it gives that end and never runs again. Only where the ledger has nothing of it, and so nothing was
-    /// done, it begins.
+    /// Repeated, it gives that end and never runs again. It begins only if the ledger has nothing of it,
+    /// which means that nothing was done.
     #[must_use]
     pub fn key(mut self, key: impl Into<Option<IdempotencyKey>>) -> Self {
         self.key = key.into();
@@ -114,7 +114,7 @@ impl Runtime {
         }
         let Call { user, name, arguments, language, time_zone, asks, session, key, .. } = call;
         let locale = shared.languages().choose(language, [&*arguments]);
-        let time_zone = shared.time_zones.of(&user, time_zone)?;
+        let time_zone = shared.time_zones.of(&user, time_zone);
         let request = CallRequest { user, name, arguments, locale, time_zone, asks, session, key };
         shared.direct_calls.begin(request).await
     }

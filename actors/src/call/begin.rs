@@ -22,7 +22,7 @@ use crate::{
     protocol::{
         Asks, Bound, CallId, IdempotencyKey, Locale, SessionId, ToolCall, UserId, WantedCall,
     },
-    session::{RuntimeContext, SessionError, SessionRegistry},
+    session::{RuntimeContext, SessionError, SessionRegistry, UnknownTimeZone},
 };
 
 /// The calls without a model of a runtime.
@@ -44,8 +44,8 @@ pub struct CallRequest {
     pub arguments: Arc<str>,
     /// The language of reasons and questions.
     pub locale: Locale,
-    /// The user's time zone.
-    pub time_zone: Arc<str>,
+    /// The user's time zone. An unknown one refuses only a call that begins: a key finds its call without it.
+    pub time_zone: Result<Arc<str>, UnknownTimeZone>,
     /// Who is asked if its tool needs an approval.
     pub asks: Asks,
     /// The session after whose last entry it stands; `None` for one of its own.
@@ -141,6 +141,7 @@ impl DirectCalls {
         let (context, calls) = (&self.context, &self.context.calls);
         let wanted = wanted(&request);
         let CallRequest { user, locale, time_zone, session, asks, .. } = request;
+        let time_zone = time_zone?;
         let bytes = calls.admission.admit(Bound::QueuedBytes, &user, wanted.arguments.len());
         let bytes = bytes.map_err(SessionError::Overloaded)?;
         let position = match session {

@@ -176,6 +176,16 @@ async fn a_call_of_another_user_is_not_given_though_it_had_the_id_of_a_key() {
 }
 
 #[tokio::test]
+async fn a_key_finds_its_call_though_the_repeat_names_an_unknown_time_zone() {
+    let calls = Calls::new().await;
+    calls.gate.open();
+    let first = ended(&calls.begin(keyed("note")).await).await;
+    let again = calls.begin(keyed("note").time_zone("Nowhere/Land")).await;
+    assert_eq!(ended(&again).await, first);
+    calls.shutdown().await;
+}
+
+#[tokio::test]
 async fn a_key_is_free_until_its_call_has_begun() {
     let calls = Calls::new().await;
     calls.gate.open();
