@@ -1,4 +1,4 @@
-//! The position of a call without a model: a session of its own, or behind the last entry of a sleeping session.
+//! The position of a call without a model: a session of its own, or after the last entry of a sleeping session.
 
 use std::sync::Arc;
 
@@ -47,6 +47,9 @@ impl CallPosition {
             if actor.cast(SessionMsg::Sleep { reply }).is_ok() {
                 let _ = timeout(limits.ask_timeout, sleeps).await;
             }
+        }
+        if context.closing.is_cancelled() {
+            return Err(SessionError::Closed);
         }
         let mut begun = slot.begins_asleep().ok_or_else(|| SessionError::Busy(session.clone()))?;
         // Only now: the work that an actor of the session began has ended, and none wakes.
