@@ -12,7 +12,7 @@ pub enum WakeError {
     /// The store could not be read.
     #[error("failed to load the session")]
     Store(#[source] StoreError),
-    /// The session was never opened.
+    /// The session was never opened by this user.
     #[error("the session does not exist")]
     Unknown,
     /// Its actor could not be started: the runtime has shut down.

@@ -96,13 +96,13 @@ async fn start(
     // Work of an earlier actor is still on its way to the store, with numbers of its own.
     beside::writes_ended(slot, context).await;
     failpoint("wake.loads").await.map_err(unreadable)?;
-    let mut stored = load(session, context).await?;
+    let mut stored = load(slot, context).await?;
     let mut resumption = None;
     // A runtime that shuts down leaves an open turn to the next.
     if let Some(open) = stored.open_turn.take_if(|_| !context.closing.is_cancelled()) {
         resumption = recover(open, &stored, slot, context).await.map_err(WakeError::Store)?;
         failpoint("wake.seen_to").await.map_err(unreadable)?;
-        stored = load(session, context).await?;
+        stored = load(slot, context).await?;
     }
     let open_turn = stored.open_turn.as_ref().map(|open| open.turn);
     // The calls of a turn that goes on, now or after the next start.
@@ -142,9 +142,11 @@ async fn start(
     Ok(())
 }
 
-async fn load(session: &SessionId, context: &RuntimeContext) -> Result<StoredSession, WakeError> {
-    let stored = context.store.store().session(session).await;
-    stored.map_err(WakeError::Store)?.ok_or(WakeError::Unknown)
+/// Loads a chat for the user of the slot: nobody wakes another's.
+async fn load(slot: &SessionSlot, context: &RuntimeContext) -> Result<StoredSession, WakeError> {
+    let stored = context.store.store().session(slot.session()).await;
+    let stored = stored.map_err(WakeError::Store)?;
+    stored.filter(|stored| stored.row.user == *slot.user()).ok_or(WakeError::Unknown)
 }
 
 /// Gives the numbers of the calls of this turn that have not ended.

@@ -10,8 +10,11 @@ use tokio::{
 
 use super::{by_hand, by_hand_with, calling, lost::cursors, reading::come_back};
 use crate::{
-    protocol::{EventCursor, EventKind, Limits},
-    session::{Sent, SessionMsg, SessionRequest, SessionSlot, ViewPage, WakePolicy, go_on, open},
+    protocol::{EventCursor, EventKind, Limits, UserId},
+    session::{
+        Sent, SessionMsg, SessionRegistry, SessionRequest, SessionSlot, ViewPage, WakePolicy,
+        go_on, open,
+    },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, HandCompletion, HandScript, Probe},
 };
@@ -95,6 +98,22 @@ async fn an_actor_does_not_sleep_before_it_has_come_to_the_message_with_which_it
     gate.open();
     actor.stop(None);
     in_time(ended).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_chat_wakes_for_its_own_user_and_for_no_other() {
+    let (runtime, mut script) = by_hand([]).await;
+    let own = runtime.slot("s").await;
+    drop(runtime.ask(&own, "a secret").await.unwrap());
+    script.next().await.say("Noted.");
+    let limits = &runtime.handles.calls.limits;
+    for (user, wakes) in [("lee", false), ("kim", true)] {
+        let user = UserId::new(user).unwrap();
+        let slot = SessionRegistry::default().slot(own.session(), &user, limits).unwrap();
+        assert!(slot.begins_waking());
+        let awake = open(slot.clone(), runtime.context.clone(), WakePolicy::RefuseIfFull).await;
+        assert_eq!((awake, slot.awake().is_some()), (wakes, wakes), "{user}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
