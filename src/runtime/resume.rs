@@ -57,23 +57,23 @@ impl Runtime {
     }
 }
 
-/// Wakes a session; the future waits until its turn has ended or waits for a person. The message is sent before the
+/// Wakes a session; the future waits until its turn has ended or waits for a person. The request is sent before the
 /// future is polled, so a dropped future has woken the session all the same.
 fn goes_on(
     runtime: &SharedRuntime,
     slot: &Arc<SessionSlot>,
 ) -> impl Future<Output = ()> + Send + 'static {
-    let heard = slot.feed().watch();
+    let events = slot.feed().watch();
     runtime.wake(slot); // it was admitted before its process ended, so it waits for its permit
     let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
     let sent = runtime.send(slot, SessionRequest::Attach { ended, reply });
-    follow(sent, running, heard, end, runtime.context.closing.clone())
+    follow(sent, running, events, end, runtime.context.closing.clone())
 }
 
 async fn follow(
     sent: Result<(), Unreached>,
     running: oneshot::Receiver<Result<Option<TurnId>, LimitExceeded>>,
-    mut heard: Subscription,
+    mut events: Subscription,
     end: oneshot::Receiver<TurnEnd>,
     closing: CancellationToken,
 ) {
@@ -91,7 +91,7 @@ async fn follow(
         let item = tokio::select! {
             biased;
             () = is_over(end.as_mut(), &closing) => return,
-            item = heard.next() => item,
+            item = events.next() => item,
         };
         match item {
             Some(StreamItem::Event(event)) if asks(&event) => return,

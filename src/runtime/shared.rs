@@ -1,4 +1,4 @@
-//! What all handles of a runtime share: its actors, its sessions, and the way of a message to a session.
+//! What all handles of a runtime share: its actors, its sessions, and the way of a request to a session.
 
 use std::sync::{
     Arc,
@@ -36,10 +36,10 @@ pub(crate) struct SharedRuntime {
     pub(crate) is_closed: AtomicBool,
 }
 
-/// A reason why a message has no answer of its session.
+/// A reason why a session does not answer a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unreached {
-    /// Too many messages wait already.
+    /// Too many requests wait already.
     Full(LimitExceeded),
     /// The session's actor died, or the runtime has shut down.
     Closed,
@@ -88,17 +88,17 @@ impl SharedRuntime {
         self.context.store.store()
     }
 
-    /// Sends a message through a session's slot, and wakes the session if it sleeps. The session has the message, or
-    /// will have it when it wakes.
+    /// Sends a request through a session's slot, and wakes the session if it sleeps. The session has the request, or
+    /// receives it when it wakes.
     pub(crate) fn send(
         &self,
         slot: &Arc<SessionSlot>,
-        msg: SessionRequest,
+        request: SessionRequest,
     ) -> Result<(), Unreached> {
         if self.is_closed() {
             return Err(Unreached::Closed);
         }
-        match slot.send(msg) {
+        match slot.send(request) {
             Sent::Delivered => Ok(()),
             Sent::WakeIt => {
                 let opens = open(slot.clone(), self.context.clone(), WakePolicy::RefuseIfFull);
@@ -110,19 +110,19 @@ impl SharedRuntime {
         }
     }
 
-    /// Wakes a session without a message, because a turn or call of it must go on.
+    /// Wakes a session without a request, because a turn or call of it must go on.
     pub(crate) fn wake(&self, slot: &Arc<SessionSlot>) {
         if !self.is_closing() {
             go_on(slot, &self.context);
         }
     }
 
-    /// Tells whether nothing may begin or go on any more. Chats can still be read, and turns dismissed.
+    /// Returns whether nothing may begin or go on any more. Chats can still be read, and turns dismissed.
     pub(crate) fn is_closing(&self) -> bool {
         self.context.closing.is_cancelled()
     }
 
-    /// Tells whether the runtime has shut down: no session wakes any more.
+    /// Returns whether the runtime has shut down: no session wakes any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Relaxed)
     }

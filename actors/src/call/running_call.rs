@@ -11,8 +11,8 @@ use crate::{
     protocol::{ApprovalRequest, CallId, Locale, SessionId, ToolProgress, call_envelope},
 };
 
-/// A call without a model that has begun. Dropping it cancels nothing: the call runs to its end, and the ledger has that. Handles of the same key share one call, and a clone reads requests and progress on its
-/// own.
+/// A call without a model that has begun. Dropping it cancels nothing: the call runs to its end, and the ledger has that.
+/// Handles of the same key share one call, and a clone reads requests and progress on its own.
 #[derive(Debug, Clone)]
 pub struct RunningCall {
     call: Arc<SharedCall>,

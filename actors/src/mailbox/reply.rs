@@ -38,7 +38,7 @@ fn tell<E: Send + 'static>(to: Recipient<E>, event: E) {
     }
 }
 
-/// Answers a message. An caller that has left is no error.
+/// Answers a message. A caller that has left is no error.
 pub fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     if reply.send(value).is_err() {
         trace!("the caller has left");

@@ -98,11 +98,11 @@ impl SessionState {
                 self.on_dispatcher(event);
             }
             SessionMsg::Idle => {
-                may_sleep().await?;
+                falls_asleep().await?;
                 self.idle();
             }
             SessionMsg::Sleep { reply } => {
-                may_sleep().await?;
+                falls_asleep().await?;
                 self.idle_entry = None;
                 self.sleep();
                 answer(reply, ());
@@ -155,7 +155,7 @@ impl SessionState {
     }
 }
 
-// Each failpoint has one place, and these have two messages.
+// Each failpoint stands in one place. Two messages pass each of these.
 
 async fn goes_on() -> Result<(), Failed> {
     failpoint("session.resume").await
@@ -165,6 +165,6 @@ async fn is_looked_at() -> Result<(), Failed> {
     failpoint("session.state").await
 }
 
-async fn may_sleep() -> Result<(), Failed> {
+async fn falls_asleep() -> Result<(), Failed> {
     failpoint("session.idle").await
 }

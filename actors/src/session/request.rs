@@ -30,8 +30,8 @@ pub enum SessionRequest {
     Dismiss {
         /// The only turn that is dismissed, and when; `None` for any that runs.
         only: Option<(TurnId, When)>,
-        /// Receives an answer before any running work has ended, with the receiver that tells when the store has the
-        /// dismissal.
+        /// Receives an answer before any running work has ended, with the receiver of what the
+        /// store says to the dismissal.
         reply: oneshot::Sender<Result<DismissalStored, DismissError>>,
     },
     /// Clears the chat: state and model begin after a mark.
@@ -62,7 +62,7 @@ pub enum SessionRequest {
         /// Receives how far it is; `None` if it does not run.
         reply: oneshot::Sender<Result<Option<RunningTurn>, LimitExceeded>>,
     },
-    /// Lets the turn with which the session woke go on, behind the messages that waited for that.
+    /// Lets the turn with which the session woke go on, after the requests that waited for the waking.
     Resume {
         /// Whether nothing of it begins before a person has decided.
         waits: bool,
@@ -88,7 +88,7 @@ pub struct TurnRequest {
 
 /// A reason why a turn did not begin. The state is unchanged, but for [`Closed`](Self::Closed), and for a
 /// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same. Only the store
-/// has the answer then. The session tells which turn runs, and a repeated submit under the same idempotency key finds
+/// has the answer then. The session knows which turn runs, and a repeated submit under the same idempotency key finds
 /// the turn.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -156,7 +156,7 @@ pub enum When {
 /// How far a running turn is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningTurn {
-    /// The cursor of the last event that was told of it.
+    /// The cursor of the last event that was published of it.
     pub last: EventCursor,
     /// The approval request that waits for the user.
     pub approval_request: Option<ApprovalRequest>,
@@ -268,8 +268,8 @@ pub struct SessionView {
     pub messages: Vec<ChatMessage>,
     /// The number of the first of these entries where earlier ones are left out: they stand before it.
     pub earlier: Option<u64>,
-    /// The position of the view: it has what was told before, and nothing that is told behind. A screen that draws the
-    /// view and then subscribes behind this misses nothing and reads nothing twice.
+    /// The position of the view: it has what was published up to here, and nothing after. A screen that draws the view
+    /// and then subscribes from this position misses nothing and reads nothing twice.
     pub cursor: FeedCursor,
     /// The turn that has begun and not ended.
     pub turn: Option<TurnId>,

@@ -1,5 +1,5 @@
-//! A call without a model beside a sleeping session. It may wait for a person for long. Meanwhile the chat can be looked
-//! at, and whoever would change it is told that it is busy.
+//! A call without a model beside a sleeping session. It may wait long for a person. Meanwhile the chat can be looked at,
+//! and a request that would change it is refused as busy.
 
 use std::{pin::pin, sync::Arc};
 
@@ -16,7 +16,7 @@ use crate::{
     protocol::{ChatMessage, EventCursor, FeedCursor},
 };
 
-/// Waits until all work that was begun behind the slot has ended. While a call beside the session goes on, requests that
+/// Waits until all work that was begun for the slot has ended. While a call beside the session goes on, requests that
 /// wait are answered: looks at once, and changes within `Limits::ask_timeout`.
 pub(super) async fn writes_ended(slot: &Arc<SessionSlot>, context: &RuntimeContext) {
     let mut ended = pin!(slot.writes_ended());
@@ -39,7 +39,7 @@ pub(super) async fn writes_ended(slot: &Arc<SessionSlot>, context: &RuntimeConte
     }
 }
 
-/// Tells whether a request is answered without a change.
+/// Returns whether a request is answered without a change.
 const fn is_look(request: &SessionRequest) -> bool {
     matches!(
         request,
@@ -58,8 +58,8 @@ async fn look(request: SessionRequest, slot: &Arc<SessionSlot>, context: &Runtim
         SessionRequest::Import { reply, .. } => answer(reply, Err(ImportError::Busy)),
         SessionRequest::Dismiss { reply, .. } => answer(reply, Err(DismissError::NoTurn)),
         SessionRequest::State { page, reply } => {
-            // Without an answer the caller hears that the session is closed.
-            if let Ok((messages, cursor)) = told(slot, context).await {
+            // Without an answer the caller learns that the session is closed.
+            if let Ok((messages, cursor)) = published(slot, context).await {
                 let (messages, earlier) = page.entries(&messages);
                 let (messages, rest) = (messages.to_vec(), SessionView::default());
                 answer(reply, Ok(SessionView { messages, earlier, cursor, ..rest }));
@@ -67,7 +67,7 @@ async fn look(request: SessionRequest, slot: &Arc<SessionSlot>, context: &Runtim
         }
         SessionRequest::Turn { reply, .. } => answer(reply, Ok(None)),
         SessionRequest::Attach { reply, .. } => {
-            if told(slot, context).await.is_ok() {
+            if published(slot, context).await.is_ok() {
                 answer(reply, Ok(None));
             }
         }
@@ -75,8 +75,8 @@ async fn look(request: SessionRequest, slot: &Arc<SessionSlot>, context: &Runtim
     }
 }
 
-/// Reads the entries that the feed has told, or will not tell, and the position behind them.
-async fn told(
+/// Reads the entries that the feed has published, or will not publish, and the position after them.
+async fn published(
     slot: &Arc<SessionSlot>,
     context: &RuntimeContext,
 ) -> Result<(Vec<ChatMessage>, FeedCursor), StoreError> {
@@ -88,7 +88,7 @@ async fn told(
         let shown = open.iter().map(|row| row.seq - 1).fold(last, u64::min);
         slot.feed().begins_at(EventCursor::of_entry(shown).end());
     }
-    // Before the entries are read: what is told later comes behind the view.
+    // Before the entries are read: what is published later comes after the view.
     let cursor = slot.feed().published_so_far().cursor;
     let mut messages = store.session(session).await?.map_or(Vec::new(), |stored| stored.messages);
     messages.retain(|message| message.seq <= cursor.stored.entry());

@@ -36,7 +36,7 @@ pub fn go_on(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
     }
 }
 
-/// Wakes the session in a task. It is marked as waking at once, so that messages sent from now on wait for that.
+/// Wakes the session in a task. It is marked as waking at once, so that requests sent from now on wait for that.
 fn wakes(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, turn: Option<(TurnId, Locale)>) {
     let is_first = slot.turn().count_try() == 0;
     let opens = is_first && slot.begins_waking();
@@ -86,7 +86,7 @@ fn has_gone_on(slot: &SessionSlot) -> bool {
     slot.awake().is_some() || !slot.turn().begins_to_go_on()
 }
 
-/// Tells readers that the store does not let the turn go on yet.
+/// Publishes that the store does not let the turn go on yet.
 fn is_interrupted(slot: &SessionSlot, context: &RuntimeContext, turn: TurnId, locale: Locale) {
     let text = Text::TurnInterrupted.in_locale(locale);
     let (at, kind) = (context.calls.clock.now(), EventKind::TurnInterrupted { text });

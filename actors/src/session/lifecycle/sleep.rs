@@ -12,7 +12,7 @@ impl SessionState {
         }
     }
 
-    /// Sleeps, if no turn or write goes on and every message sent to it is handled.
+    /// Sleeps, if no turn or write goes on and every request sent to it is handled.
     pub(in crate::session) fn sleep(&mut self) -> bool {
         let sleeps = self.may_sleep() && self.slot.try_sleep(self.me.get_id());
         if sleeps {
@@ -22,7 +22,7 @@ impl SessionState {
     }
 
     /// Marks whether the session may be put to sleep for others. Where another session waits for its permit already, or
-    /// it has none, it sleeps. While it is busy no alarm is set: there is nothing to look for.
+    /// it has none, it sleeps. While it is busy no alarm is set.
     pub(in crate::session) fn mark_idle_or_busy(&mut self) {
         if !self.may_sleep() {
             self.idle_entry = None;

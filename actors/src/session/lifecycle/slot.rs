@@ -38,7 +38,7 @@ pub struct SessionSlot {
     user: UserId,
     feed: Arc<Feed>,
     state: Mutex<SlotState>,
-    /// The calls and writes that an actor behind it began and whose end is not known yet. They outlive the actor.
+    /// The calls and writes that its actors began and whose end is not known yet. They outlive the actor.
     open_writes: TaskTracker,
     turn: TurnMemory,
     /// Whether a call without a model goes on beside the session, which has no open turn.
@@ -156,7 +156,7 @@ impl SessionSlot {
         (has_ended && matches!(*state, SlotState::Asleep)).then(|| self.begins())
     }
 
-    /// Waits until the store has the end of all work that was begun behind this slot. It takes no longer than the
+    /// Waits until the store has the end of all work that was begun for this slot. It takes no longer than the
     /// deadlines of tools and store.
     pub(in crate::session) async fn writes_ended(&self) {
         self.open_writes.close(); // work can still be added; only a closed tracker can be awaited
@@ -203,7 +203,7 @@ impl SessionSlot {
         Sent::WakeIt
     }
 
-    /// Gives the recipient of a handler that ends late: the actor that is behind the slot by then, if any.
+    /// Returns the recipient of a handler that ends late: the actor that the slot has by then, if any.
     pub fn late(
         self: &Arc<Self>,
         turn: TurnId,
@@ -217,8 +217,8 @@ impl SessionSlot {
         })
     }
 
-    /// Reports the resolution of an unknown effect, which the store has. An awake or waking session is told; a sleeping
-    /// one reads it when it wakes. Subscribers are told in any case.
+    /// Reports the resolution of an unknown effect, which the store has. An awake or waking session takes it; a
+    /// sleeping one reads it when it wakes. It is published to subscribers in any case.
     pub(in crate::session) fn found_out(
         &self,
         turn: TurnId,
@@ -294,7 +294,7 @@ impl SessionSlot {
         }
     }
 
-    /// Tells whether a dismissal waits for the session to wake.
+    /// Returns whether a dismissal waits for the session to wake.
     pub(super) fn is_dismissed(&self) -> bool {
         matches!(&*self.state(), SlotState::Waking(waiting) if waiting.has_dismissal())
     }
@@ -311,12 +311,12 @@ impl SessionSlot {
         }
     }
 
-    /// Tells whether a call without a model goes on beside the session, which has no open turn.
+    /// Returns whether a call without a model goes on beside the session, which has no open turn.
     pub(super) fn has_call_beside(&self) -> bool {
         self.has_call_beside.load(Relaxed)
     }
 
-    /// Tells whether the session is awake beyond the bound of sessions that are awake.
+    /// Returns whether the session is awake beyond the bound of sessions that are awake.
     pub(super) fn has_no_permit(&self) -> bool {
         matches!(&*self.state(), SlotState::Awake { awake: None, .. })
     }
@@ -392,10 +392,11 @@ impl SlotState {
     }
 }
 
-/// Sends a request to an actor; gives it back if the actor is dead.
+/// Sends a request to an actor, and returns it if the actor is dead.
 fn cast(actor: &ActorRef<SessionMsg>, request: SessionRequest) -> Option<SessionRequest> {
     match actor.cast(SessionMsg::Request(request)) {
         Err(MessagingErr::SendErr(SessionMsg::Request(request))) => Some(request),
+        // It is sent: ractor has no other error for an actor of this process, and returns what it was given.
         _ => None,
     }
 }
@@ -406,7 +407,7 @@ impl Drop for SessionSlot {
     }
 }
 
-/// An actor's hold on its slot. Dropping it tells the slot that the actor is gone, however it ended.
+/// An actor's hold on its slot. Dropping it marks the actor as gone, however it ended.
 #[derive(Debug)]
 pub(in crate::session) struct SlotGuard {
     slot: Arc<SessionSlot>,
