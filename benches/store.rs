@@ -102,7 +102,7 @@ async fn chat(store: StoreHandle, number: u32, turns: u32) {
             user: user.clone(),
         };
         let running = Transition::Running {
-            arguments: json!({ "text": "수면" }),
+            arguments: json!({ "text": "수면" }).into(),
             digest: Digest::new([7; 32]),
         };
         let ended = Ended {

@@ -57,7 +57,7 @@ fn asked(number: u128, stored: &Shown, digest: Digest) -> [Transition; 2] {
         user: kim(),
     };
     let awaiting = Transition::Awaiting {
-        arguments: json!({ "a": 1 }),
+        arguments: json!({ "a": 1 }).into(),
         schema: SCHEMA,
         shown: Some(Box::new(stored.clone())),
         digest,
@@ -112,7 +112,7 @@ fn an_approval_is_sealed_when_it_is_written_when_it_is_used_and_when_another_res
         assert!(is_unsealed(take(&asked_once, None, &unsealed)), "written: {unsealed:?}");
     }
 
-    let running = Transition::Running { arguments: json!({ "a": 1 }), digest: one };
+    let running = Transition::Running { arguments: json!({ "a": 1 }).into(), digest: one };
     let begun =
         |step| take(&row(1, &[&asked(1, &said, one)[..], &[step]].concat()), None, &running);
     assert!(begun(seal(&keys(1), 1, 3, step.clone())).is_ok());

@@ -193,7 +193,7 @@ fn of_a_tool_that_is_read_on_by_an_offset_the_envelope_says_where_the_next_part_
         let mut data = json!({ "total": 300, "items": items });
         data.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
         let mut record = record(Some(ToolOutcome::ok(data)), Effect::None);
-        record.arguments = json!({ "offset": 70 });
+        record.arguments = json!({ "offset": 70 }).into();
         record
     };
     let told = |tool: &ToolSpec, record: &CallRecord| -> Value {
@@ -263,7 +263,7 @@ fn record(outcome: Option<ToolOutcome>, effect: Effect) -> CallRecord {
         opaque: None,
         id: CallId::new(uuid::Uuid::nil()),
         name: "mail".into(),
-        arguments: json!({ "to": "lee" }),
+        arguments: json!({ "to": "lee" }).into(),
         asked: None,
         approval: None,
         result: if outcome.is_some() { CallResult::Shown } else { CallResult::Discarded },
@@ -290,7 +290,7 @@ fn an_effect_that_became_known_stands_beside_an_outcome_that_does_not_know_it() 
             CallRecord { effect, resolved_by: Some(ResolvedBy::Handler), ..unknown.clone() };
         let field = format!(r#""settled":"{words}","#);
         assert_eq!(told(&known), plain.replace(r#""code""#, &format!(r#"{field}"code""#)));
-        let edited = CallRecord { asked: Some(json!({ "to": "kim" })), ..known.clone() };
+        let edited = CallRecord { asked: Some(json!({ "to": "kim" }).into()), ..known.clone() };
         let both: Value = serde_json::from_str(&told(&edited)).unwrap();
         assert_eq!(
             (&both["settled"], &both["user_changed_arguments_to"]["to"]),

@@ -16,7 +16,7 @@ fn request(arguments: Value, consequence: &str) -> ApprovalRequest {
         session: SessionId::new("s").unwrap(),
         user: UserId::new("kim").unwrap(),
         tool: "save".into(),
-        arguments,
+        arguments: arguments.into(),
         consequence: consequence.into(),
         text: "".into(),
         digest: Digest::new([0; 32]),

@@ -225,7 +225,7 @@ impl Chat {
                     arguments: raw,
                     user,
                 })),
-                step(Transition::Running { arguments: arguments.clone(), digest }),
+                step(Transition::Running { arguments: arguments.clone().into(), digest }),
                 step(Transition::Ended(ended)),
             ];
             transaction.write(&record).await.unwrap();
@@ -253,7 +253,7 @@ impl Chat {
             opaque: None,
             id,
             name,
-            arguments,
+            arguments: arguments.into(),
             asked: None,
             approval: None,
             outcome: Some(outcome),

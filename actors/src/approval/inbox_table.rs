@@ -162,7 +162,7 @@ mod tests {
             session: SessionId::new(format!("of {of}")).unwrap(),
             user: user(of),
             tool: "save".into(),
-            arguments: serde_json::json!({}),
+            arguments: serde_json::json!({}).into(),
             consequence: "".into(),
             text: "".into(),
             digest: Digest::new([7; 32]),

@@ -113,7 +113,7 @@ mod tests {
             session: SessionId::new("s").unwrap(),
             user: kim(),
             tool: "save".into(),
-            arguments: serde_json::json!({}),
+            arguments: serde_json::json!({}).into(),
             consequence: "".into(),
             text: "".into(),
             digest: Digest::new([7; 32]),

@@ -110,7 +110,7 @@ mod tests {
             session: SessionId::new("s").unwrap(),
             user: UserId::new("kim").unwrap(),
             tool: "add_habit".into(),
-            arguments: serde_json::json!({}),
+            arguments: serde_json::json!({}).into(),
             consequence: "".into(),
             text: "".into(),
             digest: Digest::new([7; 32]),

@@ -31,7 +31,7 @@ fn request(call: u128) -> ApprovalRequest {
         session: SessionId::new("s").unwrap(),
         user: UserId::new("kim").unwrap(),
         tool: "add_habit".into(),
-        arguments: json!({}),
+        arguments: json!({}).into(),
         consequence: "".into(),
         text: "".into(),
         digest: Digest::new([7; 32]),

@@ -296,14 +296,14 @@ mod tests {
         assert_eq!(request(stored.clone(), &checked).unwrap(), told);
 
         let changes: [fn(&mut LedgerRow); 5] = [
-            |row| row.arguments = json!({ "to": "lee" }),
+            |row| row.arguments = json!({ "to": "lee" }).into(),
             |row| row.digest = Some(Digest::new([1; 32])),
             |row| row.shown.as_mut().unwrap().text = "Mail?".into(),
             |row| row.shown.as_mut().unwrap().consequence = "Nothing.".into(),
             |row| row.shown = None,
         ];
         let mut consistent = stored.clone();
-        consistent.arguments = json!({ "to": "lee" });
+        consistent.arguments = json!({ "to": "lee" }).into();
         consistent.digest = Some(checked.digest_of(&consistent.arguments));
         let changed = changes.map(|change| {
             let mut changed = stored.clone();

@@ -6,6 +6,7 @@
 use std::sync::Arc;
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
+use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tracing::{Instrument as _, Span, debug, error, info, instrument::Instrumented};
@@ -125,7 +126,7 @@ async fn refuse(
     // The outcome tells what the ledger has. Refused arguments are kept as the text that the model wrote.
     let arguments = match &request.ledger_row {
         Some(ledger_row) => ledger_row.arguments.clone(),
-        None => request.call.arguments.to_string().into(),
+        None => Value::from(&*request.call.arguments).into(),
     };
     let end = Record::new(context, request).end(arguments, Vec::new(), *finished).await;
     reply.send(DispatcherEvent::Ended(end));

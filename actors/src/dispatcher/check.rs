@@ -18,7 +18,7 @@ use crate::{
 pub(super) struct CheckedCall {
     request: Arc<DispatchRequest>,
     tool: Arc<RegisteredTool>,
-    arguments: Value,
+    arguments: Arc<Value>,
     /// The digest of the tool's name and schema.
     schema: Digest,
     /// The texts that a person is shown about it, or was.
@@ -35,7 +35,7 @@ impl CheckedCall {
         &self.tool
     }
 
-    pub(super) const fn arguments(&self) -> &Value {
+    pub(super) const fn arguments(&self) -> &Arc<Value> {
         &self.arguments
     }
 
@@ -62,7 +62,7 @@ impl CheckedCall {
 
     /// Replaces arguments and shown texts by those of the ledger. The arguments fit the schema that their digest names;
     /// no other schema and no other text give that digest.
-    pub(super) fn restore(&mut self, arguments: Value, shown: Option<Box<Shown>>) {
+    pub(super) fn restore(&mut self, arguments: Arc<Value>, shown: Option<Box<Shown>>) {
         self.shown = shown;
         self.digest = self.digest_of(&arguments);
         self.arguments = arguments;
@@ -79,7 +79,7 @@ impl CheckedCall {
         let Decision::Edit { arguments } = decision.get() else { return None };
         Some(Self {
             digest: self.digest_of(arguments),
-            arguments: arguments.clone(),
+            arguments: arguments.clone().into(),
             request: self.request.clone(),
             tool: self.tool.clone(),
             schema: self.schema,
@@ -90,7 +90,7 @@ impl CheckedCall {
     /// Changes what would run without another check.
     #[cfg(test)]
     pub(super) fn plant(&mut self, arguments: Value) {
-        self.arguments = arguments;
+        self.arguments = arguments.into();
     }
 }
 
@@ -125,5 +125,6 @@ pub(super) fn check(
     let schema = *tool.schema_digest();
     let DispatchRequest { user, session, call, .. } = &*request;
     let digest = digest(&schema, &checked.arguments, user, session, call.id, None);
-    Ok(CheckedCall { request, tool, arguments: checked.arguments, schema, shown: None, digest })
+    let arguments = checked.arguments.into();
+    Ok(CheckedCall { request, tool, arguments, schema, shown: None, digest })
 }

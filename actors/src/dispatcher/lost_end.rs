@@ -52,9 +52,10 @@ pub(super) async fn end_otherwise(
     let begun = row.as_ref().filter(|row| row.state == CallState::Running);
     let kept = begun.and_then(|row| context.kept_ends.of(row.call));
     let finished = finished(state);
-    let arguments = row
-        .as_ref()
-        .map_or_else(|| Value::from(&*request.call.arguments), |row| row.arguments.clone());
+    let arguments = row.as_ref().map_or_else(
+        || Arc::new(Value::from(&*request.call.arguments)),
+        |row| row.arguments.clone(),
+    );
     let ledger_row = row.map(Box::new);
     let request = DispatchRequest { ledger_row, ..Arc::unwrap_or_clone(request) };
     let mut record = Record::new(context.clone(), Arc::new(request));

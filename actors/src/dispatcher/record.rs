@@ -32,9 +32,9 @@ pub(super) struct Record {
     has_arguments: bool,
     approval: Option<Approval>,
     /// The texts that the person was shown.
-    shown: Option<Value>,
+    shown: Option<Arc<Value>>,
     /// The arguments that were shown, where the user changed them.
-    asked: Option<Value>,
+    asked: Option<Arc<Value>>,
 }
 
 /// How a call ended, before it is recorded.
@@ -178,7 +178,7 @@ impl Record {
     /// Records the end and gives what became of the call.
     pub(super) async fn end(
         &mut self,
-        arguments: Value,
+        arguments: Arc<Value>,
         steps: Vec<Transition>,
         finished: Finished,
     ) -> CallEnd {
@@ -189,13 +189,13 @@ impl Record {
     /// Records this end and gives what became of the call.
     pub(super) async fn end_as(
         &mut self,
-        arguments: Value,
+        arguments: Arc<Value>,
         mut steps: Vec<Transition>,
         mut ended: Ended,
     ) -> CallEnd {
         if !self.has_arguments && steps.is_empty() && !arguments.is_string() {
             // The call ends before another step is written that has its arguments.
-            ended.arguments = Some(Box::new(arguments.clone()));
+            ended.arguments = Some(arguments.clone());
         }
         steps.push(Transition::Ended(ended.clone()));
         let at = self.context.clock.now();
@@ -206,7 +206,7 @@ impl Record {
     /// Gives what became of a call whose end was written at this moment with this result.
     pub(super) async fn written(
         &self,
-        arguments: Value,
+        arguments: Arc<Value>,
         ended: Ended,
         at: Timestamp,
         written: Result<(), StoreError>,
@@ -224,7 +224,7 @@ impl Record {
     /// Gives what became of a call whose end the store may not have. Only the ledger decides.
     async fn looked_up(
         &self,
-        arguments: Value,
+        arguments: Arc<Value>,
         ended: Ended,
         at: Timestamp,
         cause: &StoreError,
@@ -255,7 +255,7 @@ impl Record {
 
     fn call_end(
         &self,
-        arguments: Value,
+        arguments: Arc<Value>,
         ended: Ended,
         at: Timestamp,
         is_recorded: bool,

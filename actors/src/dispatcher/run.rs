@@ -97,8 +97,8 @@ fn goes_on(authorized: &AuthorizedCall) -> Result<(), NotRun> {
     interruption.map_or(Ok(()), |interruption| Err(NotRun::unasked(interruption)))
 }
 
-/// The arguments that a handler is about to be given, and the step that says so. The value is hashed where it is taken,
-/// and moves into the handler unreachable for other code.
+/// The arguments that a handler is about to be given, and the step that says so. The handler's own copy is hashed, and
+/// moves into the handler unreachable for other code.
 struct Due {
     arguments: Value,
     running: Transition,
@@ -111,14 +111,14 @@ struct Mismatch {
 
 fn about_to_run(authorized: &AuthorizedCall) -> Result<Due, Mismatch> {
     let checked = authorized.checked();
-    let arguments = checked.arguments().clone();
+    let arguments = Value::clone(checked.arguments());
     let digest = checked.digest_of(&arguments);
     if digest != authorized.digest() {
         let request = checked.request();
         error!(call = %request.call.id, tool = %checked.tool().spec().name, "what is about to run is not what was approved");
         return Err(Mismatch { locale: request.locale });
     }
-    let running = Transition::Running { arguments: arguments.clone(), digest };
+    let running = Transition::Running { arguments: checked.arguments().clone(), digest };
     Ok(Due { running, arguments })
 }
 
@@ -128,7 +128,7 @@ impl Mismatch {
         let fault = Fault::named("DigestMismatch");
         let reason = Text::HandlerFailed(&fault).in_locale(self.locale);
         let outcome = ToolOutcome::error("handler_error", reason);
-        let end = record.end(Value::Null, Vec::new(), Finished::unrun(outcome)).await;
+        let end = record.end(Value::Null.into(), Vec::new(), Finished::unrun(outcome)).await;
         record.end_in_ledger().await.unwrap_or(end)
     }
 }

@@ -48,6 +48,6 @@ fn approval(session: &SessionId, call: CallId, at: Timestamp, step: &Transition)
         session.as_str().into(),
         call.uuid().as_bytes().to_vec(),
         at.millis().to_be_bytes().to_vec(),
-        canonical(body).into_bytes(),
+        canonical(&body).into_bytes(),
     ]
 }

@@ -1,5 +1,6 @@
 //! The digest that binds an approval request, its decision and what is run.
 
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -22,7 +23,7 @@ pub fn digest(
     let is_shown = if shown.is_some() { "shown" } else { "not shown" };
     let parts = [
         &*schema,
-        &canonical(arguments.clone()),
+        &canonical(arguments),
         user.as_str(),
         session.as_str(),
         &call,
@@ -50,15 +51,31 @@ pub fn schema_digest(spec: &ToolSpec) -> Digest {
     let mut hash = Sha256::new();
     hash.update((spec.name.len() as u64).to_be_bytes());
     hash.update(spec.name.as_bytes());
-    hash.update(canonical(Value::clone(&spec.parameters)).as_bytes());
+    hash.update(canonical(&spec.parameters).as_bytes());
     Digest::new(hash.finalize().into())
 }
 
 /// Writes JSON in one form: keys sorted, no spaces.
 #[must_use]
-pub fn canonical(mut value: Value) -> String {
-    value.sort_all_objects();
-    serde_json::to_string(&value).expect("every key of a JSON value is a string")
+pub fn canonical(value: &Value) -> String {
+    serde_json::to_string(&Sorted(value)).expect("every key of a JSON value is a string")
+}
+
+/// A value whose objects are written in the order of their keys.
+struct Sorted<'a>(&'a Value);
+
+impl Serialize for Sorted<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Object(members) => {
+                let mut members: Vec<_> = members.iter().collect();
+                members.sort_unstable_by_key(|(key, _)| *key);
+                to.collect_map(members.into_iter().map(|(key, value)| (key, Sorted(value))))
+            }
+            Value::Array(items) => to.collect_seq(items.iter().map(Sorted)),
+            plain => plain.serialize(to),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -113,7 +130,7 @@ mod tests {
     #[test]
     fn canonical_json_sorts_keys_at_every_level() {
         assert_eq!(
-            canonical(json!({ "b": { "d": 1, "c": "é\n" }, "a": [], "e": [1, 2, [3]] })),
+            canonical(&json!({ "b": { "d": 1, "c": "é\n" }, "a": [], "e": [1, 2, [3]] })),
             r#"{"a":[],"b":{"c":"é\n","d":1},"e":[1,2,[3]]}"#
         );
     }

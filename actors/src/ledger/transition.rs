@@ -50,7 +50,7 @@ pub enum Transition {
     /// A person is asked about exactly these arguments.
     Awaiting {
         /// The arguments, validated against the schema.
-        arguments: Value,
+        arguments: Arc<Value>,
         /// The digest of the tool with its schema.
         schema: Digest,
         /// Every byte that the person is shown; `None` where a standing approval spares the request.
@@ -71,7 +71,7 @@ pub enum Transition {
         approval: Approval,
         /// The arguments that the person typed in place of those that were shown.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        arguments: Option<Value>,
+        arguments: Option<Arc<Value>>,
         /// The moment after which the approval cannot be used.
         expires_at: Timestamp,
         /// The code that shows that it was decided where the keys are. Without a fitting one the approval does not
@@ -82,7 +82,7 @@ pub enum Transition {
     /// The handler begins with these arguments.
     Running {
         /// The arguments, validated against the schema.
-        arguments: Value,
+        arguments: Arc<Value>,
         /// The digest of what is about to run.
         digest: Digest,
     },
@@ -130,7 +130,7 @@ pub struct Proposal {
 pub struct Ended {
     /// The validated arguments, where the call ended before a step that has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub arguments: Option<Box<Value>>,
+    pub arguments: Option<Arc<Value>>,
     /// What became of the call.
     pub outcome: ToolOutcome,
     /// What the call did to the world.
@@ -149,9 +149,9 @@ pub struct Ended {
     .to.name()
 )]
 pub struct IllegalTransition {
-    /// The state of the call; `None` where it is not in the ledger.
+    /// The call.
     pub call: CallId,
-    /// The state that the step leads to; for a revocation, the state of the call.
+    /// The session of the step.
     pub session: SessionId,
     /// The state of the call; `None` where it is not in the ledger.
     pub from: Option<CallState>,
@@ -239,7 +239,7 @@ mod tests {
                 user,
             }),
             Awaiting => Transition::Awaiting {
-                arguments: Value::Null,
+                arguments: Value::Null.into(),
                 schema: digest,
                 shown: None,
                 digest,
@@ -253,7 +253,7 @@ mod tests {
                 expires_at: Timestamp::from_millis(0),
                 seal: None,
             },
-            Running => Transition::Running { arguments: Value::Null, digest },
+            Running => Transition::Running { arguments: Value::Null.into(), digest },
             End => ended(Effect::None),
         }
     }

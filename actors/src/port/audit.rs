@@ -281,7 +281,7 @@ mod tests {
         let covered = shown(covered.unwrap_or("Mail?"));
         Transition::Awaiting {
             digest: digest(&schema, &arguments, &user, &session, call(1), Some(&covered)),
-            arguments,
+            arguments: arguments.into(),
             schema,
             shown: Some(Box::new(shown("Mail?"))),
             expires_at: Timestamp::from_millis(9),
@@ -289,7 +289,7 @@ mod tests {
     }
 
     fn running() -> Transition {
-        Transition::Running { arguments: json!({}), digest: Digest::new([1; 32]) }
+        Transition::Running { arguments: json!({}).into(), digest: Digest::new([1; 32]) }
     }
 
     fn ended(effect: Effect) -> Transition {

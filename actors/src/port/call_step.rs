@@ -82,7 +82,7 @@ impl LedgerRow {
                 seq: proposal.seq,
                 user: proposal.user.clone(),
                 name: proposal.name.clone(),
-                arguments: Value::String(proposal.arguments.to_string()),
+                arguments: Value::from(&*proposal.arguments).into(),
                 asked: None,
                 raw_arguments: proposal.arguments.clone(),
                 model: proposal.model.clone(),
@@ -293,7 +293,7 @@ impl LedgerRow {
                     if self.state != CallState::Proposed {
                         return Err(self.refused("has its arguments already"));
                     }
-                    self.arguments = (**arguments).clone();
+                    self.arguments = arguments.clone();
                 }
                 if let Some(by) = &end.decided_by {
                     self.decided(by)?;

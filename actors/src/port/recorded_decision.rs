@@ -1,5 +1,7 @@
 //! What a person decided about a call, as the ledger's row tells it.
 
+use serde_json::Value;
+
 use super::LedgerRow;
 use crate::{
     ledger::digest,
@@ -30,7 +32,7 @@ impl LedgerRow {
                 (Decision::ApproveAlways, self.digest?, self.approved_at?)
             }
             (Some(Approval::Edited), _) => {
-                let arguments = self.arguments.clone();
+                let arguments = Value::clone(&self.arguments);
                 (Decision::Edit { arguments }, self.digest_shown()?, self.approved_at?)
             }
             (Some(Approval::Standing { .. }), _) => return None,
@@ -53,7 +55,7 @@ impl LedgerRow {
     pub fn has_decision(&self, by: &UserId, digest: Digest, decision: &Decision) -> bool {
         let Some(recorded) = self.decision() else { return false };
         let is_same = match (&recorded.decision, decision) {
-            (Decision::Approve, Decision::Edit { arguments }) => *arguments == self.arguments,
+            (Decision::Approve, Decision::Edit { arguments }) => *arguments == *self.arguments,
             (Decision::Deny, Decision::DenyWith { message }) => message.trim().is_empty(),
             (recorded, said) => recorded == said,
         };
@@ -127,7 +129,7 @@ mod tests {
             user: kim(),
         });
         let awaiting = Transition::Awaiting {
-            arguments: arguments(),
+            arguments: arguments().into(),
             schema: schema(),
             shown: Some(Box::new(shown())),
             digest: digest_of(&arguments()),
@@ -146,7 +148,7 @@ mod tests {
     fn approved(approval: Approval, typed: Option<Value>) -> (i64, Transition) {
         let digest = digest_of(typed.as_ref().unwrap_or(&arguments()));
         let expires_at = Timestamp::from_millis(2_000);
-        let (by, arguments) = (kim(), typed);
+        let (by, arguments) = (kim(), typed.map(Into::into));
         let step = Transition::Approved { digest, by, approval, arguments, expires_at, seal: None };
         (DECIDED, step)
     }

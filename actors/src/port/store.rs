@@ -81,7 +81,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// their sessions.
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
 
-    /// Returns the temporary chats that have a text, in the order of their ids, and no more than `most` of them.
+    /// Returns the temporary chats that have a text, in the order of their ids, and no more than `most` of them. A chat is
+    /// listed no more once its texts are erased, so a caller that erases each part comes to an end.
     fn temporary(&self, most: usize) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>>;
 
     /// Gives a page of the chats of a user, newest first: the sessions that have a message of the user. Those of one
@@ -354,10 +355,10 @@ pub struct LedgerRow {
     /// The tool's name as the model wrote it.
     pub name: Arc<str>,
     /// The validated arguments, once there are any; until then, and where they were refused, the raw text.
-    pub arguments: Value,
+    pub arguments: Arc<Value>,
     /// The arguments that were shown, where the user changed them: `arguments` are then what the user typed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Value>,
+    pub asked: Option<Arc<Value>>,
     /// The raw text of the arguments as the model wrote it.
     pub raw_arguments: Arc<str>,
     /// The model that asked, where it has a name; `None` without a model.

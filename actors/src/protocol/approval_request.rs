@@ -20,7 +20,7 @@ pub struct ApprovalRequest {
     /// The tool's name.
     pub tool: Arc<str>,
     /// The validated arguments: exactly what will run.
-    pub arguments: Value,
+    pub arguments: Arc<Value>,
     /// What will happen, in the session's language; from the tool, never from the model.
     pub consequence: Arc<str>,
     /// The question in full: exactly these bytes are stored, and the digest covers them. Show this.

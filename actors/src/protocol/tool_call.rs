@@ -110,7 +110,7 @@ pub struct CallRecord {
     pub name: Arc<str>,
     /// The arguments that were validated, or the raw text as a JSON string where they were refused. Where the user
     /// changed them, those that the user typed.
-    pub arguments: Value,
+    pub arguments: Arc<Value>,
     /// The model that asked, where it has a name; `None` without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
@@ -119,7 +119,7 @@ pub struct CallRecord {
     pub opaque: Option<Arc<str>>,
     /// The arguments that the model had asked for and the user was shown, where the user changed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub asked: Option<Value>,
+    pub asked: Option<Arc<Value>>,
     /// How the call was approved; `None` where it needed no approval or got none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,

@@ -77,7 +77,7 @@ mod tests {
             opaque: None,
             id: CallId::new(Uuid::from_u128(1)),
             name: "look".into(),
-            arguments: json!({}),
+            arguments: json!({}).into(),
             asked: None,
             approval: None,
             outcome: None,

@@ -73,7 +73,7 @@ pub(super) fn records() -> Vec<CallRecord> {
         opaque: None,
         id: call(),
         name: "save".into(),
-        arguments: json!({ "name": "a" }),
+        arguments: json!({ "name": "a" }).into(),
         asked: None,
         approval: None,
         outcome: None,
@@ -90,7 +90,7 @@ pub(super) fn records() -> Vec<CallRecord> {
         ..plain.clone()
     };
     let resolved = |resolved_by| CallRecord {
-        asked: Some(json!([])),
+        asked: Some(json!([]).into()),
         resolved_by: Some(resolved_by),
         effect: Effect::Committed,
         ..plain.clone()
@@ -152,7 +152,7 @@ pub(super) fn request() -> ApprovalRequest {
         session: session(),
         user: user(),
         tool: "save".into(),
-        arguments: json!({}),
+        arguments: json!({}).into(),
         consequence: "It is saved.".into(),
         text: "Save?".into(),
         digest: digest(),
@@ -249,7 +249,7 @@ pub(super) fn rows() -> Vec<LedgerRow> {
         seq: 2,
         user: user(),
         name: "save".into(),
-        arguments: json!("{"),
+        arguments: json!("{").into(),
         asked: None,
         raw_arguments: "{".into(),
         schema: None,

@@ -103,7 +103,7 @@ mod tests {
             opaque: None,
             id: CallId::new(uuid::Uuid::nil()),
             name: name.into(),
-            arguments: json!({ "a": "{\"b\":1}" }),
+            arguments: json!({ "a": "{\"b\":1}" }).into(),
             asked: None,
             approval: None,
             effect: Effect::Committed,

@@ -44,7 +44,7 @@ async fn a_search_is_answered_with_items_of_the_catalogue() {
     let calls: Vec<(&str, &Value)> = messages
         .iter()
         .filter_map(|message| match &message.content {
-            Content::ToolCall(record) => Some((&*record.name, &record.arguments)),
+            Content::ToolCall(record) => Some((&*record.name, &*record.arguments)),
             Content::User { .. }
             | Content::Model { .. }
             | Content::Notice { .. }

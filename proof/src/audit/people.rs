@@ -16,6 +16,8 @@ use super::{
     heard::Heard,
     imports::is_imported,
 };
+use serde_json::Value;
+
 use crate::oracle::{Answered, Began, Oracle, Verdict};
 
 impl Facts {
@@ -221,7 +223,9 @@ fn counted(row: &LedgerRow) -> Option<Decision> {
     match (&row.approval, &row.outcome) {
         (Some(Approval::Once), _) => Some(Decision::Approve),
         (Some(Approval::Always { .. }), _) => Some(Decision::ApproveAlways),
-        (Some(Approval::Edited), _) => Some(Decision::Edit { arguments: row.arguments.clone() }),
+        (Some(Approval::Edited), _) => {
+            Some(Decision::Edit { arguments: Value::clone(&row.arguments) })
+        }
         (None, Some(ToolOutcome::Cancelled(end))) if end.reason == CancelReason::Denied => {
             Some(match &end.message {
                 None => Decision::Deny,

@@ -127,10 +127,10 @@ impl TestRuntime {
                 assert_eq!(runs, 1, "it ran once");
                 let ran = &report.record.arguments;
                 if LITERAL.contains(&name) {
-                    assert_eq!(ok.data, *ran, "the report has the arguments that ran");
+                    assert_eq!(ok.data, **ran, "the report has the arguments that ran");
                 }
-                let checked = tool.validate(ran.clone()).expect("what ran is valid");
-                assert_eq!(checked.arguments, *ran, "and without unknown keys");
+                let checked = tool.validate(Value::clone(&ran)).expect("what ran is valid");
+                assert_eq!(checked.arguments, **ran, "and without unknown keys");
                 let asks = name == "asks" && tool.tool().asks(ran);
                 assert!(approves || !asks, "a person approved");
                 assert_eq!(took_effect, tool.spec().effect != EffectPolicy::Read);

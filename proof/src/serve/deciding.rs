@@ -43,7 +43,7 @@ impl Client {
             .collect();
         let answered = Answered {
             decision,
-            shown: request.arguments.clone(),
+            shown: Value::clone(&request.arguments),
             at: now(),
             expires_at: request.expires_at,
             verdict: None,

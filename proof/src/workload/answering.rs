@@ -6,7 +6,7 @@ use madang::{
     Clock as _, UserId,
     approval::{ApprovalRequest, Decision, Digest},
 };
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::{person::Person, point::Point, visits::Answers};
 use crate::{
@@ -39,7 +39,7 @@ impl Person {
             Answers::Any => None,
             Answers::Yes => Some(Decision::Approve),
             Answers::Always => Some(Decision::ApproveAlways),
-            Answers::Same => Some(Decision::Edit { arguments: request.arguments.clone() }),
+            Answers::Same => Some(Decision::Edit { arguments: Value::clone(&request.arguments) }),
             Answers::No => Some(Decision::Deny),
             Answers::Never => return,
             Answers::Leaves => return self.dismiss(None).await,
@@ -80,7 +80,7 @@ impl Person {
         fate.note(format_args!("{} decides {decision:?} on {call}", self.number));
         let answered = Answered {
             decision: decision.clone(),
-            shown: request.arguments.clone(),
+            shown: Value::clone(&request.arguments),
             at: fate.now(),
             expires_at: request.expires_at,
             verdict: None,

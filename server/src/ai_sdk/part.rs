@@ -99,7 +99,7 @@ pub(super) fn call_note(record: &CallRecord) -> Option<Value> {
         "call": record.id, "name": record.name, "effect": record.effect, "result": record.result,
     });
     if record.asked.is_some() {
-        note["arguments"] = record.arguments.clone();
+        note["arguments"] = Value::clone(&record.arguments);
     }
     if let Some(by) = &record.resolved_by {
         note["resolved_by"] = json!(by);

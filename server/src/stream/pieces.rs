@@ -95,8 +95,9 @@ fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
         *data = data_within(record.id, data, 0).into_owned();
     }
     if json_bytes(&record) > max_bytes {
-        record.arguments = data_within(record.id, &record.arguments, 0).into_owned();
-        record.asked = record.asked.map(|asked| data_within(record.id, &asked, 0).into_owned());
+        record.arguments = data_within(record.id, &record.arguments, 0).into_owned().into();
+        let cut = |asked: Arc<Value>| data_within(record.id, &asked, 0).into_owned().into();
+        record.asked = record.asked.map(cut);
     }
     let &SessionEvent { seq, cursor, turn, at, .. } = &*event;
     Arc::new(SessionEvent { kind: EventKind::ToolCallEnded { record }, seq, cursor, turn, at })

@@ -32,8 +32,8 @@ pub(crate) fn all() -> Vec<(&'static str, Scene)> {
         CallRecord { outcome: None, result: CallResult::Discarded, ..shown }
     };
     let edited = || CallRecord {
-        asked: Some(json!({ "id": "sleep" })),
-        arguments: json!({ "id": "run" }),
+        asked: Some(json!({ "id": "sleep" }).into()),
+        arguments: json!({ "id": "run" }).into(),
         ..ok(1, "drop_habit")
     };
     let no = || Decision::DenyWith { message: "다음 주에".into() };

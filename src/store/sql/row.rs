@@ -147,7 +147,7 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
     }
     let raw_arguments: Arc<str> = column::<&str>(row, "raw_arguments")?.into();
     let mut values = Values { row, unreadable: Vec::new() };
-    let arguments: Option<Value> = values.json("arguments")?;
+    let arguments: Option<Arc<Value>> = values.json("arguments")?;
     let outcome = match values.json("outcome")? {
         None if values.unreadable.contains(&"outcome") => Some(unreadable_outcome()),
         outcome => outcome,
@@ -163,7 +163,7 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         seq: number(column(row, "seq")?, "seq")?,
         user: user(column(row, "user")?)?,
         name: column::<&str>(row, "name")?.into(),
-        arguments: arguments.unwrap_or_else(|| Value::String(raw_arguments.to_string())),
+        arguments: arguments.unwrap_or_else(|| Value::from(&*raw_arguments).into()),
         asked: values.json("asked")?,
         raw_arguments,
         model: column::<Option<&str>>(row, "model")?.map(model_name).transpose()?,

@@ -2,7 +2,7 @@
 
 use super::{calls, error, own::Own, row, script::Script};
 use madang_actors::{
-    ledger::{ChainEnd, Salt, Transition, next_hash, step_hash},
+    ledger::{ChainEnd, Ended, Salt, Transition, next_hash, step_hash},
     port::{LedgerFilter, LedgerRow, StoreError, poll_before_park},
     protocol::{CallId, Digest, ModelName, SessionId, Timestamp, UserId},
 };
@@ -160,41 +160,45 @@ fn link(
 fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<(), StoreError> {
     let moment = |at: Option<Timestamp>| at.map(Timestamp::millis);
     let digest = |digest: Option<Digest>| digest.map(|digest| digest.bytes().to_vec());
-    let arguments = (!row.arguments.is_string()).then(|| row.arguments.to_string());
     let decided_by = row.decided_by.as_ref().map(UserId::as_str);
     match step {
         Transition::Proposed(_) => return propose(script, row),
-        Transition::Awaiting { .. } => {
+        Transition::Awaiting { arguments, .. } => {
             script.statement(
                 "UPDATE madang_calls SET state = 'awaiting', arguments = ?, schema = ?, shown = ?, digest = ?, \
                  expires_at = ? WHERE call = ?",
             );
-            script.bind(arguments).bind(digest(row.schema));
+            script.bind(arguments.to_string()).bind(digest(row.schema));
             script.bind(row.shown.as_ref().map(row::json)).bind(digest(row.digest));
             script.bind(moment(row.expires_at));
         }
-        Transition::Approved { .. } => {
+        Transition::Approved { arguments, .. } => {
             script.statement(
-                "UPDATE madang_calls SET state = 'approved', arguments = ?, asked = ?, digest = ?, decided_by = ?, \
-                 approval = ?, seal = ?, approved_at = ?, expires_at = ? WHERE call = ?",
+                "UPDATE madang_calls SET state = 'approved', arguments = coalesce(?, arguments), asked = ?, digest = ?, \
+                 decided_by = ?, approval = ?, seal = ?, approved_at = ?, expires_at = ? WHERE call = ?",
             );
-            script.bind(arguments).bind(row.asked.as_ref().map(row::json));
+            script
+                .bind(arguments.as_ref().map(ToString::to_string))
+                .bind(row.asked.as_ref().map(row::json));
             script.bind(digest(row.digest)).bind(decided_by);
             script.bind(row.approval.as_ref().map(row::json)).bind(row.seal.map(String::from));
             script.bind(moment(row.approved_at)).bind(moment(row.expires_at));
         }
-        Transition::Running { .. } => {
+        Transition::Running { arguments, .. } => {
             script.statement(
                 "UPDATE madang_calls SET state = 'running', arguments = ?, digest = ? WHERE call = ?",
             );
-            script.bind(arguments).bind(digest(row.digest));
+            script.bind(arguments.to_string()).bind(digest(row.digest));
         }
-        Transition::Ended(_) => {
+        Transition::Ended(Ended { arguments, .. }) => {
             script.statement(
-                "UPDATE madang_calls SET state = 'ended', arguments = ?, decided_by = ?, outcome = ?, effect = ?, \
-                 result = ?, ended_at = ? WHERE call = ?",
+                "UPDATE madang_calls SET state = 'ended', arguments = coalesce(?, arguments), decided_by = ?, outcome = ?, \
+                 effect = ?, result = ?, ended_at = ? WHERE call = ?",
             );
-            script.bind(arguments).bind(decided_by).bind(row.outcome.as_ref().map(row::json));
+            script
+                .bind(arguments.as_ref().map(ToString::to_string))
+                .bind(decided_by)
+                .bind(row.outcome.as_ref().map(row::json));
             script.bind(row.effect.map(<&str>::from));
             script.bind(row.result.map(<&str>::from)).bind(moment(row.ended_at));
         }

@@ -102,10 +102,11 @@ pub async fn only_approved_arguments_run(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
     written(store, &[step("s", 1, 4, approved(7, "kim"))]).await;
-    let swapped = Transition::Running { arguments: json!({ "id": "swapped" }), digest: digest(7) };
+    let swapped =
+        Transition::Running { arguments: json!({ "id": "swapped" }).into(), digest: digest(7) };
     refused(store, &[step("s", 1, 5, swapped)]).await;
     refused(store, &[step("s", 1, 5, running(8))]).await;
-    assert_eq!(row(store, 1).await.arguments, json!({ "id": "수면" }));
+    assert_eq!(row(store, 1).await.arguments, json!({ "id": "수면" }).into());
 }
 
 /// Arguments that the user edits are approved under their own digest, and the asked arguments are kept beside them.
@@ -121,12 +122,15 @@ pub async fn an_edit_is_approved_under_its_own_digest_and_both_are_kept(store: &
     written(store, &[step("s", 1, 4, edited(Some(typed.clone())))]).await;
     refused(store, &[step("s", 1, 5, running(7))]).await;
     refused(store, &[step("s", 1, 5, running(8))]).await;
-    let typed_runs = Transition::Running { arguments: typed.clone(), digest: digest(8) };
+    let typed_runs = Transition::Running { arguments: typed.clone().into(), digest: digest(8) };
     written(store, &[step("s", 1, 5, typed_runs)]).await;
     written(store, &[step("s", 1, 6, Transition::Ended(ok("done")))]).await;
 
     let found = row(store, 1).await;
-    assert_eq!((&found.arguments, &found.asked), (&typed, &Some(json!({ "id": "수면" }))));
+    assert_eq!(
+        (&found.arguments, &found.asked),
+        (&typed.into(), &Some(json!({ "id": "수면" }).into()))
+    );
     assert_eq!((found.digest, found.approval), (Some(digest(8)), Some(Approval::Edited)));
     assert_eq!(found.record(), {
         let messages = super::facts::stored(store, "s").await.messages;

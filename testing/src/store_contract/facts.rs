@@ -128,7 +128,7 @@ pub(super) fn awaiting(byte: u8) -> Transition {
 
 pub(super) fn awaiting_with(byte: u8, arguments: Value) -> Transition {
     Transition::Awaiting {
-        arguments,
+        arguments: arguments.into(),
         schema: digest(byte),
         shown: None,
         digest: digest(byte),
@@ -147,7 +147,7 @@ pub(super) fn approved_as(
     approval: Approval,
     arguments: Option<Value>,
 ) -> Transition {
-    let (digest, by) = (digest(byte), user(by));
+    let (digest, by, arguments) = (digest(byte), user(by), arguments.map(Into::into));
     Transition::Approved { digest, by, approval, arguments, expires_at: at(500), seal: None }
 }
 
@@ -156,7 +156,7 @@ pub(super) fn running(byte: u8) -> Transition {
 }
 
 pub(super) fn running_with(byte: u8, arguments: Value) -> Transition {
-    Transition::Running { arguments, digest: digest(byte) }
+    Transition::Running { arguments: arguments.into(), digest: digest(byte) }
 }
 
 pub(super) fn ok(data: &str) -> Ended {
@@ -181,7 +181,7 @@ pub(super) fn record() -> CallRecord {
     CallRecord {
         id: call(1),
         name: "add_habit".into(),
-        arguments: json!({ "id": "수면" }),
+        arguments: json!({ "id": "수면" }).into(),
         model: ModelName::new("small").ok(),
         opaque: Some("signed: 수면".into()),
         asked: None,

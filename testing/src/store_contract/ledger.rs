@@ -1,5 +1,7 @@
 //! Promises about tool calls.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::super::hostile::lists;
@@ -27,7 +29,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
         seq: 1,
         user: user("kim"),
         name: "add_habit".into(),
-        arguments: json!(r#"{"id": "수면"}"#),
+        arguments: json!(r#"{"id": "수면"}"#).into(),
         asked: None,
         raw_arguments: r#"{"id": "수면"}"#.into(),
         model: ModelName::new("small").ok(),
@@ -56,7 +58,7 @@ pub async fn every_step_of_a_call_is_projected(store: &dyn Store) {
 
     written(store, &[step("s", 1, 11, awaiting(7))]).await;
     expected.state = CallState::Awaiting;
-    expected.arguments = json!({ "id": "수면" });
+    expected.arguments = json!({ "id": "수면" }).into();
     expected.schema = Some(digest(7));
     expected.digest = Some(digest(7));
     expected.expires_at = Some(at(600));
@@ -210,9 +212,9 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
 /// A call that ended before a question keeps its validated arguments; no other call gets arguments at its end.
 pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Store) {
     chat(store, "s").await;
-    let validated = json!({ "id": "수면" });
+    let validated = Arc::new(json!({ "id": "수면" }));
     let end = Ended {
-        arguments: Some(Box::new(validated.clone())),
+        arguments: Some(validated.clone()),
         outcome: ToolOutcome::cancelled(CancelReason::Unreachable),
         effect: Effect::None,
         ..ok("")

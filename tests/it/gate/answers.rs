@@ -137,7 +137,7 @@ async fn the_user_changes_the_arguments_and_everybody_is_told_of_it() {
     assert_eq!(gate.saved(), ["b"]);
 
     let (row, entry) = (gate.row().await, gate.entry().await);
-    assert_eq!((&row.arguments, &row.asked), (&named("b"), &Some(named("a"))));
+    assert_eq!((&row.arguments, &row.asked), (&named("b").into(), &Some(named("a").into())));
     assert_eq!(
         (row.approval, row.decided_by.clone()),
         (Some(Approval::Edited), Some(request.user))

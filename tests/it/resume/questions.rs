@@ -192,7 +192,7 @@ fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_a
         let row = life.ledger().await.into_iter().find(|row| row.call == asked.call).unwrap();
         assert_eq!(
             (&row.arguments, &row.asked),
-            (&letter("my friend"), &Some(letter("the model's choice")))
+            (&letter("my friend").into(), &Some(letter("the model's choice").into()))
         );
         let bound_to = |to| {
             let spec = &life.runtime.registry().get("slow_send").unwrap().spec().clone();
@@ -212,7 +212,7 @@ fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_a
                 Some((arguments.clone(), *digest))
             })
             .collect();
-        assert_eq!(ran, [(letter("my friend"), bound_to("my friend"))]);
+        assert_eq!(ran, [(letter("my friend").into(), bound_to("my friend"))]);
     });
     let begun = world.begun.lock().unwrap().clone();
     let of_call: Vec<_> = begun.iter().filter(|(_, call)| *call == asked.call).collect();

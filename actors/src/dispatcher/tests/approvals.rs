@@ -78,7 +78,11 @@ async fn arguments_that_were_swapped_after_the_check_or_the_approval_are_not_run
     assert!(test.store.connection().values().is_empty());
     let rows = test.at_rest().await;
     for row in &rows[..2] {
-        assert_eq!(row.arguments, json!({ "to": "kim" }), "the ledger has what was approved");
+        assert_eq!(
+            row.arguments,
+            json!({ "to": "kim" }).into(),
+            "the ledger has what was approved"
+        );
         let (links, _) = test.store.links(&row.session).await.unwrap();
         let ran = links.iter().any(|link| matches!(link.transition, Transition::Running { .. }));
         assert!(!ran, "{links:?}");

@@ -158,7 +158,7 @@ async fn a_question_is_made_of_what_is_stored_only_where_that_is_what_would_run(
     for change in [
         (|row| row.digest = Some(Digest::new([1; 32]))) as fn(&mut LedgerRow),
         |row| row.digest = None,
-        |row| row.arguments = serde_json::json!({ "to": "all" }),
+        |row| row.arguments = serde_json::json!({ "to": "all" }).into(),
         |row| row.shown.as_mut().unwrap().text = "Nothing happens.".into(),
         |row| row.shown.as_mut().unwrap().consequence = "Nothing.".into(),
         |row| row.shown = None,
@@ -171,7 +171,7 @@ async fn a_question_is_made_of_what_is_stored_only_where_that_is_what_would_run(
     }
     // The call has other arguments, or another text, than the digest that was stored of both.
     let other = serde_json::json!({ "to": "all" });
-    checked.restore(other, row.shown.clone());
+    checked.restore(other.into(), row.shown.clone());
     let (stored, links) = (row.clone(), test.store.links(&row.session).await.unwrap().0);
     assert!(request(stored, &checked).is_err(), "{links:?}");
 }

@@ -95,7 +95,7 @@ async fn a_question_that_was_left_is_asked_again_as_it_was() {
     let request = call.approval_request().await;
     assert_eq!(Some(request.digest), row.digest);
     assert_eq!(Some(request.expires_at), row.expires_at);
-    assert_eq!(request.arguments, json!({ "to": "kim" }));
+    assert_eq!(request.arguments, json!({ "to": "kim" }).into());
     test.decide(&request, Decision::Approve).await.unwrap();
     assert_eq!(kind(&call.end().await), "ok, Committed");
     assert_eq!(runs.count(), 1);
@@ -105,7 +105,7 @@ async fn a_question_that_was_left_is_asked_again_as_it_was() {
 #[tokio::test]
 async fn a_question_whose_arguments_or_text_were_changed_is_not_asked_again() {
     for change in [
-        (|row| row.arguments = json!({ "to": "all" })) as fn(&mut LedgerRow),
+        (|row| row.arguments = json!({ "to": "all" }).into()) as fn(&mut LedgerRow),
         |row| row.shown.as_mut().unwrap().text = "Nothing happens.".into(),
         |row| row.shown.as_mut().unwrap().consequence = "Nothing.".into(),
         |row| row.shown = None,

@@ -103,7 +103,7 @@ async fn refusals_need_no_handler_and_are_recorded() {
     ] {
         let ended = test.call(name, arguments).await;
         assert_eq!(kind(&ended), format!("{word}, None"));
-        assert_eq!(ended.record.arguments, json!(arguments), "the raw text is kept");
+        assert_eq!(ended.record.arguments, json!(arguments).into(), "the raw text is kept");
     }
     assert_eq!(runs.count(), 0);
     assert_eq!(test.at_rest().await.len(), 4);

@@ -95,7 +95,7 @@ async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over()
     let (test, mut call) = waiting(EffectPolicy::Write, Dismissed(OnDismiss::Stop)).await;
     let end = call.end().await;
     assert_eq!(kind(&end), "withdrawn, None");
-    assert_eq!(end.record.arguments, json!({ "page": 3 }));
+    assert_eq!(end.record.arguments, json!({ "page": 3 }).into());
     assert_eq!(test.at_rest().await[0].arguments, end.record.arguments);
     let (test, mut call) = waiting(EffectPolicy::Write, CancelCause::Suspended).await;
     let left = call.next().await;

@@ -293,7 +293,7 @@ async fn an_edit_that_changes_nothing_is_told_and_recorded_as_a_plain_yes() {
     let end = runtime.ask(&slot, "go").await.unwrap();
     script.next().await.finish(calling("", &["mail"]));
     let request = probe.approval_request().await;
-    let arguments = request.arguments.clone();
+    let arguments = Value::clone(&request.arguments);
     runtime.decide(&request, Decision::Edit { arguments }).await.unwrap();
     script.next().await.say("Sent.");
     in_time(end).await.unwrap();

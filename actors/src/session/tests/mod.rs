@@ -225,7 +225,7 @@ impl Actor for Quick {
             opaque: None,
             id: request.call.id,
             name: request.call.name.clone(),
-            arguments: json!({}),
+            arguments: json!({}).into(),
             outcome: Some(ToolOutcome::ok(json!({}))),
             asked: None,
             approval: None,

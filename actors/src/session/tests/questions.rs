@@ -31,7 +31,7 @@ async fn a_question_is_shown_until_it_ends_and_then_the_next_one() {
         session: slot.session().clone(),
         user: slot.user().clone(),
         tool: "look".into(),
-        arguments: json!({}),
+        arguments: json!({}).into(),
         consequence: "Looks.".into(),
         text: "look\n  Looks.".into(),
         digest: Digest::new([1; 32]),

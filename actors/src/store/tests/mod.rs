@@ -154,7 +154,7 @@ fn record(seq: u64) -> Vec<Write> {
     };
     let call = CallId::new(Uuid::from_u128(seq.into()));
     let step = |transition| Write::Call { session: session(), call, at: at(), transition };
-    let running = Transition::Running { arguments: json!({}), digest: Digest::new([1; 32]) };
+    let running = Transition::Running { arguments: json!({}).into(), digest: Digest::new([1; 32]) };
     vec![step(Transition::Proposed(proposal)), step(running), step(Transition::Ended(ended))]
 }
 

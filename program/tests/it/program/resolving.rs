@@ -62,7 +62,7 @@ async fn cut_off(home: &Home) {
         let call = CallId::new(Uuid::now_v7());
         let step = |transition| Write::Call { session: session.clone(), call, at, transition };
         writes.push(step(Transition::Proposed(proposal)));
-        writes.push(step(Transition::Running { arguments, digest }));
+        writes.push(step(Transition::Running { arguments: arguments.into(), digest }));
         writes.push(step(Transition::Ended(ended)));
     }
     let (ending, error, usage) = (TurnEnding::Answered, None, Default::default());

@@ -1,5 +1,7 @@
 //! Generates operations on a store, from so few names that all of them meet.
 
+use std::sync::Arc;
+
 use madang::{
     CallId, IdempotencyKey, SessionId, Timestamp, TurnId, TurnOptions, UserId,
     approval::Digest,
@@ -225,8 +227,8 @@ fn resource() -> impl Strategy<Value = Option<Digest>> {
 }
 
 /// Generates arguments that a person types instead of the shown ones.
-fn typed() -> impl Strategy<Value = Option<Value>> {
-    select(vec![None, None, Some(json!({ "id": 8 }))])
+fn typed() -> impl Strategy<Value = Option<Arc<Value>>> {
+    select(vec![None, None, Some(json!({ "id": 8 }).into())])
 }
 
 fn ended() -> impl Strategy<Value = Ended> {
@@ -239,7 +241,7 @@ fn ended() -> impl Strategy<Value = Ended> {
     let effect = select(vec![Effect::None, Effect::Committed, Effect::Unknown]);
     let result = select(vec![CallResult::Shown, CallResult::Discarded]);
     let decided_by = select(vec![None, None, Some(user("kim")), Some(user("lee"))]);
-    let arguments = select(vec![None, None, Some(Box::new(json!({ "id": 7 })))]);
+    let arguments = select(vec![None, None, Some(json!({ "id": 7 }).into())]);
     (arguments, outcome, effect, result, decided_by).prop_map(
         |(arguments, outcome, effect, result, decided_by)| Ended {
             arguments,
@@ -274,7 +276,7 @@ fn proposed(user: UserId, number: u64, seq: u64) -> Transition {
 
 fn awaiting(byte: u8) -> Transition {
     Transition::Awaiting {
-        arguments: json!({ "id": byte }),
+        arguments: json!({ "id": byte }).into(),
         schema: digest(1),
         shown: None,
         digest: digest(byte),
@@ -286,7 +288,7 @@ fn approved(
     byte: u8,
     by: UserId,
     approval: Approval,
-    arguments: Option<Value>,
+    arguments: Option<Arc<Value>>,
     until: i64,
 ) -> Transition {
     let (digest, expires_at) = (digest(byte), at(until));
@@ -294,7 +296,7 @@ fn approved(
 }
 
 fn running(byte: u8) -> Transition {
-    Transition::Running { arguments: json!({ "id": byte }), digest: digest(byte) }
+    Transition::Running { arguments: json!({ "id": byte }).into(), digest: digest(byte) }
 }
 
 fn owner(session: &str) -> UserId {

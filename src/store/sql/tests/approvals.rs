@@ -39,7 +39,7 @@ fn asked(number: u64, tool: &str, owner: &UserId) -> Vec<Write> {
         user: owner.clone(),
     };
     let awaiting = Transition::Awaiting {
-        arguments: json!({ "a": 1 }),
+        arguments: json!({ "a": 1 }).into(),
         schema: digest(9),
         shown: None,
         digest: digest(7),
@@ -51,7 +51,7 @@ fn asked(number: u64, tool: &str, owner: &UserId) -> Vec<Write> {
 /// Approves until 500.
 fn approved(byte: u8, by: &str, approval: Approval) -> Transition {
     let by = UserId::new(by).unwrap();
-    let arguments = (approval == Approval::Edited).then(|| json!({ "a": 2 }));
+    let arguments = (approval == Approval::Edited).then(|| json!({ "a": 2 }).into());
     Transition::Approved {
         digest: digest(byte),
         by,
@@ -75,7 +75,7 @@ fn standing_use(number: u64, byte: u8, nth: u32, resource: Option<Digest>) -> Ap
 }
 
 fn running(byte: u8) -> Transition {
-    Transition::Running { arguments: json!({ "a": 1 }), digest: digest(byte) }
+    Transition::Running { arguments: json!({ "a": 1 }).into(), digest: digest(byte) }
 }
 
 /// Tries to write the next link of the session's chain, as any holder of the connection can. True if the tables took

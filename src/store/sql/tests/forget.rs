@@ -8,6 +8,7 @@ use madang_actors::{
     protocol::{ChatMessage, Content, UserId},
     store::Keep,
 };
+use serde_json::Value;
 use sqlx::{Connection as _, SqliteConnection};
 
 use super::support::{StoreFixture, at, note, record, say, session, turn, user};
@@ -31,7 +32,7 @@ async fn with_a_secret() -> StoreFixture {
         if let Write::Call { transition, .. } = &mut write {
             match transition {
                 Transition::Proposed(proposal) => proposal.arguments = SECRET.into(),
-                Transition::Running { arguments, .. } => *arguments = SECRET.into(),
+                Transition::Running { arguments, .. } => *arguments = Value::from(SECRET).into(),
                 Transition::Awaiting { .. }
                 | Transition::Approved { .. }
                 | Transition::Ended(_)

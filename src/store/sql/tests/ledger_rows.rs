@@ -33,7 +33,13 @@ fn proposed() -> Transition {
 
 fn awaiting() -> Transition {
     let (digest, expires_at) = (Digest::new([1; 32]), Timestamp::from_millis(1_000));
-    Transition::Awaiting { arguments: json!({}), schema: digest, shown: None, digest, expires_at }
+    Transition::Awaiting {
+        arguments: json!({}).into(),
+        schema: digest,
+        shown: None,
+        digest,
+        expires_at,
+    }
 }
 
 fn approved() -> Transition {
@@ -48,7 +54,7 @@ fn approved() -> Transition {
 }
 
 fn running() -> Transition {
-    Transition::Running { arguments: json!({}), digest: Digest::new([1; 32]) }
+    Transition::Running { arguments: json!({}).into(), digest: Digest::new([1; 32]) }
 }
 
 fn ended(effect: Effect) -> Transition {

@@ -212,7 +212,7 @@ pub(super) fn record(name: &str, number: u64) -> Vec<Write> {
     let id = CallId::new(Uuid::from_u64_pair(name_number, number));
     let step = |transition| Write::Call { session: session(name), call: id, at: at(), transition };
     let running = Transition::Running {
-        arguments: json!({}),
+        arguments: json!({}).into(),
         digest: madang_actors::protocol::Digest::new([1; 32]),
     };
     vec![step(Transition::Proposed(proposal)), step(running), step(Transition::Ended(ended))]

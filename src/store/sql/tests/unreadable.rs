@@ -37,7 +37,7 @@ async fn a_row_that_cannot_be_read_says_so_and_hides_no_other() {
     assert_eq!(after[1], before[1], "the other is as it was");
     assert_eq!(after[0].unreadable, ["arguments", "outcome"]);
     assert_eq!(after[0].outcome.as_ref().and_then(ToolOutcome::code), Some("unreadable"));
-    assert_eq!(after[0].arguments, json!("{}"), "the raw text");
+    assert_eq!(after[0].arguments, json!("{}").into(), "the raw text");
     assert_eq!((after[0].call, after[0].effect), (before[0].call, before[0].effect));
     let only = LedgerFilter::default().in_session(&session("a"));
     assert_eq!(rows(&fixture, only).await, after[..1]);
