@@ -20,7 +20,11 @@ use rustix::{
 use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
-use super::{hash::Hash, rename::rename_new, steps::Steps};
+use super::{
+    hash::{Hash, hash},
+    rename::rename_new,
+    steps::Steps,
+};
 
 /// The most bytes of a file that are hashed. The longest page has fewer, so a longer file is never taken for the
 /// mirror's.
@@ -32,6 +36,8 @@ const MAX_COPIES: usize = 10_000;
 const MAX_LOOKS: usize = 4;
 /// The prefix of incomplete files, which lie in the workspace itself and may be deleted.
 const WRITING: &str = ".madang-writing-";
+/// The prefix of files that are about to be removed. A process that ends leaves one, and the next attempt decides.
+const REMOVING: &str = ".madang-removing-";
 
 /// An open workspace folder.
 #[derive(Debug)]
@@ -85,7 +91,8 @@ impl Folder {
         match self.folder(folders, Missing::Leave) {
             Ok(Some(folder)) => read(&folder, name),
             Ok(None) => Ok(Found::Absent),
-            Err(errno) => odd(errno),
+            Err(errno) if is_odd(errno) => Ok(Found::Odd),
+            Err(errno) => Err(errno.into()),
         }
     }
 
@@ -102,7 +109,7 @@ impl Folder {
         self.steps.before("folders")?;
         let folder = match self.folder(folders, Missing::Create) {
             Ok(folder) => folder.ok_or(Errno::NOENT)?,
-            Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Put::Blocked),
+            Err(errno) if is_odd(errno) => return Ok(Put::Blocked),
             Err(errno) => return Err(errno.into()),
         };
         let writing = self.write_aside(text)?;
@@ -110,7 +117,8 @@ impl Folder {
         let placed = self.place(&writing, (&folder, name), ours, &mut moved);
         kept.extend(moved.into_iter().map(|name| within(folders, name)));
         if !matches!(placed, Ok(Put::InPlace)) {
-            unlinkat(&self.root, &*writing, AtFlags::empty())?;
+            // If this fails too, the next sweep removes it.
+            let _ = unlinkat(&self.root, &*writing, AtFlags::empty());
         }
         self.steps.before("sync folder")?;
         fsync(&folder)?;
@@ -124,20 +132,63 @@ impl Folder {
         let folder = match self.folder(folders, Missing::Leave) {
             Ok(Some(folder)) => folder,
             Ok(None) => return Ok(Removal::Absent),
-            Err(Errno::LOOP | Errno::NOTDIR) => return Ok(Removal::Left),
+            Err(errno) if is_odd(errno) => return Ok(Removal::Left),
             Err(errno) => return Err(errno.into()),
         };
+        let removal = self.remove_in(&folder, name, ours)?;
+        self.steps.before("sync folder")?;
+        fsync(&folder)?;
+        if removal == Removal::Complete {
+            self.leave(folders)?;
+        }
+        Ok(removal)
+    }
+
+    /// Removes a file of a folder. The file is renamed before the look that decides, so that nobody who saves the page
+    /// by its name meanwhile loses what they wrote.
+    fn remove_in(&self, folder: &OwnedFd, name: &str, ours: &[Hash]) -> io::Result<Removal> {
+        let digits: String =
+            hash(name.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+        let aside = format!("{REMOVING}{digits}");
+        let earlier = self.remove_aside(folder, &aside, name, ours)?;
         self.steps.before("look")?;
-        match read(&folder, name)? {
-            Found::Absent => return Ok(Removal::Absent),
+        match read(folder, name)? {
+            Found::Absent => return Ok(earlier),
             Found::File(hash) if ours.contains(&hash) => {}
             Found::File(_) | Found::Odd => return Ok(Removal::Left),
         }
-        unlinkat(&folder, name.as_str(), AtFlags::empty())?;
-        self.steps.before("sync folder")?;
-        fsync(&folder)?;
-        self.leave(folders)?;
-        Ok(Removal::Complete)
+        self.steps.before("set aside")?;
+        match rename_new((folder, name), (folder, &aside)) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Ok(Removal::Absent),
+            Err(errno) => return Err(errno.into()),
+        }
+        self.steps.before("look again")?;
+        self.remove_aside(folder, &aside, name, ours)
+    }
+
+    /// Removes a file that was set aside, or gives it its name back if the mirror did not write it.
+    fn remove_aside(
+        &self,
+        folder: &OwnedFd,
+        aside: &str,
+        name: &str,
+        ours: &[Hash],
+    ) -> io::Result<Removal> {
+        match read(folder, aside)? {
+            Found::Absent => return Ok(Removal::Absent),
+            Found::File(hash) if ours.contains(&hash) => {
+                unlinkat(folder, aside, AtFlags::empty())?;
+                return Ok(Removal::Complete);
+            }
+            Found::File(_) | Found::Odd => {}
+        }
+        match rename_new((folder, aside), (folder, name)) {
+            // Somebody has created a file of that name since.
+            Err(Errno::EXIST) => drop(self.keep_beside(folder, aside, name)?),
+            renamed => renamed?,
+        }
+        Ok(Removal::Left)
     }
 
     /// Removes files that a process left when it ended during a write. Each is a copy of what the store has.
@@ -145,7 +196,11 @@ impl Folder {
         for entry in Dir::read_from(&self.root)? {
             let entry = entry?;
             if entry.file_name().to_bytes().starts_with(WRITING.as_bytes()) {
-                unlinkat(&self.root, entry.file_name(), AtFlags::empty())?;
+                match unlinkat(&self.root, entry.file_name(), AtFlags::empty()) {
+                    // A folder is no file of ours: Linux says ISDIR, others PERM.
+                    Ok(()) | Err(Errno::NOENT | Errno::ISDIR | Errno::PERM) => {}
+                    Err(errno) => return Err(errno.into()),
+                }
             }
         }
         Ok(())
@@ -161,8 +216,8 @@ impl Folder {
         let mut file = File::from(file);
         let full = self.steps.before("disk").and_then(|()| file.write_all(text));
         if let Err(error) = full.and_then(|()| file.sync_all()) {
-            // A full disk needs the room.
-            unlinkat(&self.root, &*name, AtFlags::empty())?;
+            // A full disk needs the room. If this fails too, the next sweep removes it.
+            let _ = unlinkat(&self.root, &*name, AtFlags::empty());
             return Err(error);
         }
         self.steps.before("written")?;
@@ -186,7 +241,7 @@ impl Folder {
                     renameat(&self.root, writing, folder, name)
                 }
                 Found::File(_) => {
-                    moved.push(self.keep_beside(folder, name)?);
+                    moved.push(self.keep_beside(folder, name, name)?);
                     continue;
                 }
                 Found::Odd => return Ok(Put::Blocked),
@@ -201,8 +256,8 @@ impl Folder {
         Err(Errno::BUSY.into())
     }
 
-    /// Renames a file to a free name beside it, and returns that name.
-    fn keep_beside(&self, folder: &OwnedFd, name: &str) -> io::Result<String> {
+    /// Renames the file `from` to a free name beside the place of `name`, and returns that name.
+    fn keep_beside(&self, folder: &OwnedFd, from: &str, name: &str) -> io::Result<String> {
         let stem = name.strip_suffix(".md").unwrap_or(name);
         self.steps.before("keep beside")?;
         for number in 1..=MAX_COPIES {
@@ -210,7 +265,7 @@ impl Folder {
                 1 => format!("{stem} (conflict).md"),
                 number => format!("{stem} (conflict {number}).md"),
             };
-            match rename_new((folder, name), (folder, &copy)) {
+            match rename_new((folder, from), (folder, &copy)) {
                 Ok(()) => return Ok(copy),
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),
@@ -271,7 +326,8 @@ fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
     let file = match openat(folder, OsStr::from_bytes(name.as_bytes()), flags, Mode::empty()) {
         Ok(file) => file,
         Err(Errno::NOENT) => return Ok(Found::Absent),
-        Err(errno) => return odd(errno),
+        Err(errno) if is_odd(errno) => return Ok(Found::Odd),
+        Err(errno) => return Err(errno.into()),
     };
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
         return Ok(Found::Odd);
@@ -288,12 +344,9 @@ fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
     }
 }
 
-/// Stands for anything that is not a plain file, or not inside a folder.
-fn odd(errno: Errno) -> io::Result<Found> {
-    match errno {
-        Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO | Errno::MLINK => Ok(Found::Odd),
-        errno => Err(errno.into()),
-    }
+/// Whether an error says that the place has something other than a plain file in a folder, such as a link.
+fn is_odd(errno: Errno) -> bool {
+    matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO | Errno::MLINK)
 }
 
 fn within(folders: &[String], name: String) -> String {

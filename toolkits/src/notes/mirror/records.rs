@@ -128,9 +128,11 @@ impl Records {
         let Some(last) = rows.last() else { return Ok(None) };
         *after = last.0;
         let mut entries = Vec::with_capacity(rows.len());
+        self.steps.before("pages").map_err(MirrorError::Step)?;
         for (number, changes, mirrored) in rows {
             let mut notes = NotesRepository::new(db, &self.user);
-            let page = notes.page_numbered(number).await?;
+            // A page may be deleted at any moment; its file is one of the next pass.
+            let Some(page) = notes.page_numbered(number).await? else { continue };
             let place = format!("{}.md", notes.path_of(&page).await?);
             let text = render(&notes.lines(&page, 0, MAX_PAGE_BLOCKS).await?.items);
             let (wanted, written) = (hash(text.as_bytes()), self.written_at(db, &place).await?);

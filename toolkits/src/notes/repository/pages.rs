@@ -57,14 +57,15 @@ impl NotesRepository<'_> {
     pub(in super::super) async fn page_numbered(
         &mut self,
         number: i64,
-    ) -> Result<Page, NotesError> {
-        let row: PageRow = sqlx::query_as(pages!("WHERE page.number = $1 AND page.user_id = $2"))
-            .bind(number)
-            .bind(self.user.as_str())
-            .fetch_one(&mut *self.db)
-            .await
-            .map_err(failed_to("read a page"))?;
-        row.try_into()
+    ) -> Result<Option<Page>, NotesError> {
+        let row: Option<PageRow> =
+            sqlx::query_as(pages!("WHERE page.number = $1 AND page.user_id = $2"))
+                .bind(number)
+                .bind(self.user.as_str())
+                .fetch_optional(&mut *self.db)
+                .await
+                .map_err(failed_to("read a page"))?;
+        row.map(Page::try_from).transpose()
     }
 
     /// Finds pages by words of their titles, the best first, after the first `offset`. If more than [`MAX_HITS`] match,

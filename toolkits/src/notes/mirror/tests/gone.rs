@@ -146,15 +146,79 @@ async fn a_file_that_was_there_before_any_page_survives_page_and_name() {
 
 #[tokio::test]
 async fn a_file_that_changes_before_it_is_removed_stays() {
+    for step in ["look", "set aside"] {
+        let fixture = MirrorFixture::new().await;
+        let page = fixture.page("p", None, &[(0, "a")]).await;
+        fixture.repair().await;
+        fixture.delete(&page).await;
+        let path = fixture.at("p.md");
+        let steps = Steps::asking(
+            move |at| {
+                if at == step { fs::write(&path, "a person's") } else { Ok(()) }
+            },
+        );
+        assert_eq!(fixture.run(steps).await.unwrap().left, names(&["p.md"]), "{step}");
+        assert_eq!(fixture.files(), files(&[("p.md", "a person's")]), "{step}");
+    }
+}
+
+#[tokio::test]
+async fn an_edit_that_was_set_aside_when_the_process_ended_gets_its_name_back() {
+    for is_taken in [false, true] {
+        let fixture = MirrorFixture::new().await;
+        let page = fixture.page("p", None, &[(0, "a")]).await;
+        fixture.repair().await;
+        fixture.delete(&page).await;
+        let path = fixture.at("p.md");
+        let steps = Steps::asking(move |at| match at {
+            "set aside" => fs::write(&path, "a person's"),
+            "look again" => Err(io::Error::other("ended")),
+            _ => Ok(()),
+        });
+        fixture.run(steps).await.unwrap();
+        assert!(!fixture.at("p.md").exists(), "it is set aside");
+        let mut expected = files(&[("p.md", "a person's")]);
+        if is_taken {
+            fs::write(fixture.at("p.md"), "newer").unwrap();
+            expected = files(&[("p (conflict).md", "a person's"), ("p.md", "newer")]);
+        }
+        assert_eq!(fixture.repair().await.left, names(&["p.md"]), "taken: {is_taken}");
+        assert_eq!(fixture.files(), expected);
+    }
+}
+
+#[tokio::test]
+async fn a_folder_named_like_a_file_on_its_way_ends_no_sweep() {
     let fixture = MirrorFixture::new().await;
-    let page = fixture.page("p", None, &[(0, "a")]).await;
-    fixture.repair().await;
-    fixture.delete(&page).await;
-    let path = fixture.at("p.md");
-    let steps =
-        Steps::asking(move |at| if at == "look" { fs::write(&path, "a person's") } else { Ok(()) });
-    assert_eq!(fixture.run(steps).await.unwrap().left, names(&["p.md"]));
-    assert_eq!(fixture.read("p.md"), "a person's");
+    fixture.page("p", None, &[(0, "a")]).await;
+    fs::create_dir_all(fixture.at(".madang-writing-mine")).unwrap();
+    fs::write(fixture.at(".madang-writing-x.tmp"), "left by a process that ended").unwrap();
+    assert_eq!(fixture.repair().await.written, names(&["p.md"]));
+    assert!(fixture.at(".madang-writing-mine").exists());
+    assert!(!fixture.at(".madang-writing-x.tmp").exists());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_page_deleted_in_mid_pass_does_not_end_the_pass() {
+    let fixture = MirrorFixture::new().await;
+    let going = fixture.page("going", None, &[(0, "a")]).await;
+    fixture.page("stays", None, &[(0, "b")]).await;
+    let (store, user, page) = (fixture.store.clone(), fixture.user.clone(), going.page.id);
+    let steps = Steps::asking(move |at| {
+        if at == "pages" {
+            let (store, user) = (store.clone(), user.clone());
+            let deleting = async move {
+                let mut writing = Writing(store.begin().await.unwrap());
+                // The second step finds it deleted.
+                let _ = writing.notes(&user).delete_page(&page.to_string()).await;
+                writing.keep().await;
+            };
+            tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(deleting));
+        }
+        Ok(())
+    });
+    assert_eq!(fixture.run(steps).await.unwrap().written, names(&["stays.md"]));
+    assert_eq!(fixture.files(), files(&[("stays.md", "- b\n")]));
 }
 
 #[tokio::test]
