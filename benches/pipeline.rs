@@ -152,7 +152,7 @@ async fn actors(store: impl Store, tool: impl Tool, turns: usize) -> Took {
             let runtime = runtime.clone();
             chats.spawn(async move {
                 let name = format!("chat {chat}");
-                let session = runtime.session("kim", &name).await.unwrap();
+                let session = runtime.user("kim").unwrap().session(&name).await.unwrap();
                 for _ in 0..turns {
                     let end = session.send("note it").await.unwrap().ended().await.unwrap();
                     assert_eq!(end.ending, TurnEnding::Answered);

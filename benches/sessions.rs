@@ -112,7 +112,8 @@ async fn opened(runtime: &Runtime, numbers: Range<usize>) -> Vec<Session> {
         let (runtime, permit) = (runtime.clone(), permits.clone().acquire_owned().await.unwrap());
         opening.spawn(async move {
             let user = format!("user {}", number % 100);
-            let session = runtime.session(&user, &format!("session {number}")).await.unwrap();
+            let session =
+                runtime.user(&user).unwrap().session(&format!("session {number}")).await.unwrap();
             drop(permit);
             session
         });
@@ -131,7 +132,7 @@ async fn cost(count: usize, path: Option<&Path>) {
     limits.session_idle = Duration::from_secs(5);
     let runtime = runtime(path, limits).await;
     // The first session makes what all share.
-    runtime.session("kim", "first").await.unwrap().state().await.unwrap();
+    runtime.user("kim").unwrap().session("first").await.unwrap().state().await.unwrap();
     let none = heap::live();
     let begin = Instant::now();
     let sessions = opened(&runtime, 0..count).await;
@@ -173,7 +174,8 @@ async fn waking(sizes: &Sizes, path: &Path) {
         let opening = begin.elapsed().as_secs_f64();
         for number in 0..sizes.wakes.min(*asleep) {
             let user = format!("user {}", number % 100);
-            let session = runtime.session(&user, &format!("session {number}")).await.unwrap();
+            let session =
+                runtime.user(&user).unwrap().session(&format!("session {number}")).await.unwrap();
             if session.state().await.unwrap().messages.is_empty() {
                 session.send("hi").await.unwrap().ended().await.unwrap();
             }
@@ -183,7 +185,8 @@ async fn waking(sizes: &Sizes, path: &Path) {
         for number in 0..sizes.wakes.min(*asleep) {
             let begin = Instant::now();
             let user = format!("user {}", number % 100);
-            let session = runtime.session(&user, &format!("session {number}")).await.unwrap();
+            let session =
+                runtime.user(&user).unwrap().session(&format!("session {number}")).await.unwrap();
             assert_eq!(session.state().await.unwrap().messages.len(), 3);
             times.push(begin.elapsed());
         }
@@ -208,7 +211,7 @@ async fn flooded(sizes: &Sizes, path: Option<&Path>) {
         let mut times = Vec::new();
         for number in 0..sizes.turns {
             let name = format!("{name} {}", number / 20);
-            let session = runtime.session("quiet", &name).await.unwrap();
+            let session = runtime.user("quiet").unwrap().session(&name).await.unwrap();
             let begin = Instant::now();
             session.send("hi").await.unwrap().ended().await.unwrap();
             times.push(begin.elapsed());
@@ -225,7 +228,8 @@ async fn flooded(sizes: &Sizes, path: Option<&Path>) {
         let mut flood: JoinSet<(u64, u64)> = JoinSet::new();
         for number in 0..sessions {
             let user = format!("flood {}", number % users);
-            let session = runtime.session(&user, &format!("{user} {number}")).await.unwrap();
+            let session =
+                runtime.user(&user).unwrap().session(&format!("{user} {number}")).await.unwrap();
             flood.spawn(floods(session, stop.clone()));
         }
         quiet(name).await;

@@ -58,7 +58,8 @@ async fn carry(name: &str, store: impl Store, note: impl Tool, turns: usize) {
     for chat in 0..CHATS {
         let runtime = runtime.clone();
         chats.spawn(async move {
-            let session = runtime.session("kim", &format!("chat {chat}")).await.unwrap();
+            let session =
+                runtime.user("kim").unwrap().session(&format!("chat {chat}")).await.unwrap();
             for _ in 0..turns {
                 let end = session.send("note it").await.unwrap().ended().await.unwrap();
                 assert_eq!(end.ending, TurnEnding::Answered);

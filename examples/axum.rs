@@ -14,7 +14,8 @@ async fn chat(
     Path((user, session)): Path<(String, String)>,
     text: String,
 ) -> Result<String, Response> {
-    let session = runtime.session(&user, &session).await;
+    let user = runtime.user(&user).map_err(|error| failed(StatusCode::BAD_REQUEST, &error))?;
+    let session = user.session(&session).await;
     let session = session.map_err(|error| failed(StatusCode::BAD_REQUEST, &error))?;
     let turn = session.send(text).await.map_err(|error| refused(&error))?;
     turn.text().await.map_err(|error| failed(StatusCode::BAD_GATEWAY, &error))

@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let add_note = tool::transactional("add_note", "Writes a note.", add);
     let runtime = builder.tool(add_note).start().await?;
 
-    let session = runtime.session("kim", "chat-1").await?;
+    let session = runtime.user("kim")?.session("chat-1").await?;
     let mut events = session.send("remind me to buy milk").await?.events();
     while let Some(item) = events.next().await {
         let StreamItem::Event(event) = item else { continue };

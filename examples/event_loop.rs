@@ -14,7 +14,7 @@ async fn open() -> Result<(Runtime, Session), Box<dyn Error>> {
     let model = ScriptedModel::new([asks, ScriptedCompletion::text("It is gone.")]);
     let builder = Runtime::builder().model(model).store(MemoryStore::new());
     let runtime = builder.tool(FakeTool::destructive("delete_note")).start().await?;
-    let session = runtime.session("kim", "window-1").await?;
+    let session = runtime.user("kim")?.session("window-1").await?;
     Ok((runtime, session))
 }
 

@@ -1,9 +1,9 @@
-//! A tool call without a model: what it asks for, and how it begins and ends.
+//! A tool call without a model: what it asks for, and how it begins.
 
-use std::{mem, sync::Arc};
+use std::sync::Arc;
 
 use madang_actors::{
-    call::{CallReport, CallRequest, RunningCall},
+    call::{CallRequest, RunningCall},
     protocol::{Asks, IdempotencyKey, LanguageTag, SessionId, UserId},
 };
 
@@ -62,15 +62,14 @@ impl Call {
 
     /// Sets who is asked if its tool needs an approval; nobody by default. The request of a user is in the user's
     /// [`Inbox`](crate::approval::Inbox) and in [`RunningCall::request`](crate::RunningCall::request), and is decided by
-    /// [`Runtime::decide`].
+    /// [`User::decide`](crate::User::decide).
     #[must_use]
     pub const fn asks(mut self, asks: Asks) -> Self {
         self.asks = asks;
         self
     }
 
-    /// Sets what decides about it in [`Runtime::dispatch`], where its tool needs an approval. [`Runtime::begin`] asks no
-    /// approver.
+    /// Sets what decides about it if its tool needs an approval, until it has ended. Others may decide before.
     #[must_use]
     pub fn approver(mut self, approver: Approver) -> Self {
         self.approver = approver;
@@ -94,10 +93,12 @@ impl Call {
 }
 
 impl Runtime {
-    /// Begins a call without a model, under a session of its own or in the named one. The named session sleeps
-    /// meanwhile, and its chat can be looked at. What would change it waits for `Limits::ask_timeout` at most, and is
-    /// refused as busy then. With a [key](Call::key) it returns the call that the key names already, whether that runs or
-    /// has ended.
+    /// Begins a call without a model, in a session of its own or in the named one: look up, validate, confirm, run,
+    /// record. It never panics, and ends in exactly one outcome, which [`RunningCall::ended`](crate::RunningCall::ended)
+    /// waits for. With a [key](Call::key) it returns the call that the key names already, whether that runs or has ended.
+    ///
+    /// The named session sleeps meanwhile, and its chat can be looked at. A request that would change it waits for
+    /// `Limits::ask_timeout` at most, and is refused as busy then.
     ///
     /// Dropping the future begins nothing; once it has returned the call, that runs to its end.
     ///
@@ -112,28 +113,17 @@ impl Runtime {
         if shared.is_closing() {
             return Err(SessionError::Closed);
         }
-        let Call { user, name, arguments, language, time_zone, asks, session, key, .. } = call;
+        let Call { user, name, arguments, language, time_zone, asks, approver, session, key } =
+            call;
+        let is_accompanied = !matches!(approver, Approver::None);
+        let asks = if is_accompanied { Asks::User } else { asks };
         let locale = shared.languages().choose(language, [&*arguments]);
         let time_zone = shared.time_zones.of(&user, time_zone);
         let request = CallRequest { user, name, arguments, locale, time_zone, asks, session, key };
-        shared.direct_calls.begin(request).await
-    }
-
-    /// Brings one call to its end: look up, validate, confirm, run, envelope. Never panics; every path ends in exactly
-    /// one outcome. It is [`begin`](Self::begin) and [`RunningCall::ended`](crate::RunningCall::ended), with the call's
-    /// approver deciding in between.
-    ///
-    /// Dropping the future leaves the call running to its end.
-    ///
-    /// # Errors
-    /// [`SessionError`], as of [`begin`](Self::begin).
-    pub async fn dispatch(&self, mut call: Call) -> Result<CallReport, SessionError> {
-        let approver = mem::take(&mut call.approver);
-        if !matches!(approver, Approver::None) {
-            call.asks = Asks::User;
+        let running = shared.direct_calls.begin(request).await?;
+        if is_accompanied {
+            shared.tasks().spawn(approver.accompany(shared.clone(), running.clone()));
         }
-        let mut running = self.begin(call).await?;
-        approver.accompany(self, &mut running).await;
-        Ok(running.ended().await)
+        Ok(running)
     }
 }

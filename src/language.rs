@@ -30,7 +30,7 @@
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let (model, store) = (ScriptedModel::new([]), MemoryStore::new());
 //! let runtime = Runtime::builder().model(model).store(store).add_language(&French).start().await?;
-//! let session = runtime.session("kim", "chat-1").await?;
+//! let session = runtime.user("kim")?.session("chat-1").await?;
 //! let options = TurnOptions { language: Some("fr-CA".parse()?), ..TurnOptions::default() };
 //! let failed = session.send_with("Bonjour", options).await?.text().await.unwrap_err();
 //! assert!(failed.to_string().contains("le modèle a échoué"));

@@ -14,7 +14,7 @@
 //!     });
 //!     let store = SqliteStore::in_memory([]).await?;
 //!     let runtime = Runtime::builder().model(parrot).store(store).start().await?;
-//!     let session = runtime.session("kim", "chat-1").await?;
+//!     let session = runtime.user("kim")?.session("chat-1").await?;
 //!     let text = session.send("Good day!").await?.text().await?;
 //!     assert_eq!(text, "You said: Good day!");
 //!     Ok(runtime.shutdown().await?)
@@ -49,6 +49,7 @@ pub mod telemetry;
 pub mod tool;
 pub mod transaction;
 pub mod turn;
+mod user;
 
 pub use call::Call;
 pub use madang_actors::{
@@ -63,7 +64,8 @@ pub use madang_actors::{
 };
 pub use runtime::{Runtime, block_on::block_on, builder::Builder};
 pub use session::handle::Session;
-pub use turn::handle::{Dismissed, Turn};
+pub use turn::handle::Turn;
+pub use user::User;
 
 /// Compiles the README's examples.
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]

@@ -59,7 +59,7 @@ fn beginning(number: u128) -> [Step; 2] {
         user: user(user_name),
     };
     let awaiting = Transition::Awaiting {
-        arguments: shown().into(),
+        arguments: shown(),
         schema: digest(1),
         shown: None,
         digest: digest(7),
@@ -124,7 +124,7 @@ fn attempt() -> impl Strategy<Value = Transition> {
         },
     );
     let running = (byte(), any::<bool>()).prop_map(|(byte, is_typed)| Transition::Running {
-        arguments: if is_typed { typed().into() } else { shown().into() },
+        arguments: if is_typed { typed() } else { shown() },
         digest: digest(byte),
     });
     let ended = Transition::Ended(Ended {
@@ -155,7 +155,7 @@ fn standing() -> impl Strategy<Value = Vec<(u128, Transition)>> {
             };
             let rests = rests(by_call, schema, resource, nth);
             let revoked = revoker.map(|by| (by_call, Transition::Revoked { by: user(by) }));
-            let running = Transition::Running { arguments: shown().into(), digest: digest(7) };
+            let running = Transition::Running { arguments: shown(), digest: digest(7) };
             [(by_call, approved(by_call, always(given, until, uses, bound_to)))]
                 .into_iter()
                 .chain(revoked)
@@ -299,11 +299,11 @@ fn what_fits_is_taken() {
     let schema = digest(1);
     let steps = [
         (1, 1, approved(7, always(schema, 20, 1, Some(digest(5))), None)),
-        (1, 2, running(shown().into(), 7)),
+        (1, 2, running(shown(), 7)),
         (2, 3, approved(7, rests(1, schema, Some(digest(5)), 1), None)),
-        (2, 4, running(shown().into(), 7)),
-        (3, 5, approved(8, Approval::Edited, Some(typed().into()))),
-        (3, 6, running(typed().into(), 8)),
+        (2, 4, running(shown(), 7)),
+        (3, 5, approved(8, Approval::Edited, Some(typed()))),
+        (3, 6, running(typed(), 8)),
     ];
     let all: Vec<_> = (1..=3).flat_map(beginning).chain(steps).collect();
     let taken = taken(all.clone());

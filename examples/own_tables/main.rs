@@ -76,7 +76,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .start()
         .await?;
 
-    let session = runtime.session("kim", "books").await?;
+    let session = runtime.user("kim")?.session("books").await?;
     println!("{}", session.send("토지랑 채식주의자 적어줘").await?.text().await?);
 
     // The application writes, too: through the one writer, so that the database is never busy.

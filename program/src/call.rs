@@ -101,7 +101,7 @@ async fn carry_out(
     call: Call,
     asked: impl Future<Output = Asked>,
 ) -> Ended {
-    let mut dispatched = pin!(runtime.dispatch(call));
+    let mut dispatched = pin!(async { Ok(runtime.begin(call).await?.ended().await) });
     let asked = tokio::select! {
         biased;
         asked = asked => asked,

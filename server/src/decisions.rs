@@ -68,7 +68,8 @@ async fn decide_in_time(
         let mut pause = Duration::from_millis(1);
         let mut may_sleep = true;
         loop {
-            let decided = shared.runtime.decide(user, call, digest, decision.clone()).await;
+            let decided =
+                shared.runtime.user_with_id(user).decide(call, digest, decision.clone()).await;
             if decided != Err(DecisionError::NotOpen) {
                 return Ok(decided);
             }
@@ -77,7 +78,8 @@ async fn decide_in_time(
                 return Ok(decided);
             };
             if std::mem::take(&mut may_sleep)
-                && let Some(session) = shared.runtime.find_session(user, &row.session).await?
+                && let Some(session) =
+                    shared.runtime.user_with_id(user).find_session(&row.session).await?
             {
                 // To be asked anything wakes it.
                 session.turn().await?;

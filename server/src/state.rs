@@ -78,7 +78,7 @@ impl Shared {
             return Err(Problem::draining());
         }
         let session = session_id(id)?;
-        if let Some(session) = self.runtime.find_session(user, &session).await? {
+        if let Some(session) = self.runtime.user_with_id(user).find_session(&session).await? {
             return Ok(session);
         }
         if let Err(wait) = self.rates.chat_is_made(user) {
@@ -86,7 +86,7 @@ impl Shared {
             let max = self.limits.new_chat_burst;
             return Err(problem.reached("new_chats", "user", max).retry_after(wait));
         }
-        Ok(self.runtime.session(user.as_str(), session.as_str()).await?)
+        Ok(self.runtime.user_with_id(user).session(session.as_str()).await?)
     }
 
     /// Says for whom a stream is written.

@@ -12,9 +12,9 @@ use madang_actors::{
 };
 use tracing::debug;
 
-use crate::{RunningCall, Runtime};
+use crate::{RunningCall, runtime::shared::SharedRuntime};
 
-/// Decides about a call in [`Runtime::dispatch`]. An "always" covers later calls of the call's session, which is one of
+/// Decides about a call without a model ([`Call::approver`](crate::Call::approver)). An "always" covers later calls of the call's session, which is one of
 /// its own by default.
 #[derive(Default)]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub enum Approver {
 
 impl Approver {
     /// Decides about the requests of this call until it has ended.
-    pub(crate) async fn accompany(&self, runtime: &Runtime, call: &mut RunningCall) {
+    pub(crate) async fn accompany(self, runtime: Arc<SharedRuntime>, mut call: RunningCall) {
         let (mut asked, mut decided) = (None::<Arc<ApprovalRequest>>, None);
         let mut deciding: BoxFuture<'_, Option<Decision>> = Box::pin(pending());
         loop {
@@ -42,7 +42,7 @@ impl Approver {
                     deciding = Box::pin(pending());
                     if let (Some(request), Some(decision)) = (&asked, decision) {
                         decided = Some(decision.clone());
-                        if let Err(DecisionError::DoesNotFit { .. }) = decide(runtime, request, decision).await
+                        if let Err(DecisionError::DoesNotFit { .. }) = decide(&runtime, request, decision).await
                             && matches!(self, Self::Ask(_))
                         {
                             decided = None;
@@ -56,7 +56,7 @@ impl Approver {
             // A request that was lost with the ConfirmActor comes again; the person is not asked again.
             match (&decided, &asked) {
                 // A decision that does not count was reported already.
-                (Some(decision), _) => drop(decide(runtime, &request, decision.clone()).await),
+                (Some(decision), _) => drop(decide(&runtime, &request, decision.clone()).await),
                 (None, Some(_)) => {}
                 (None, None) => {
                     deciding = self.decide(&request);
@@ -76,7 +76,7 @@ impl Approver {
 }
 
 async fn decide(
-    runtime: &Runtime,
+    runtime: &SharedRuntime,
     request: &ApprovalRequest,
     decision: Decision,
 ) -> Result<(), DecisionError> {

@@ -110,7 +110,7 @@ impl Builder {
     ///
     /// let builder = Runtime::builder().model(large).add_model("small", small);
     /// let runtime = builder.store(MemoryStore::new()).start().await?;
-    /// let session = runtime.session("kim", "chat-1").await?;
+    /// let session = runtime.user("kim")?.session("chat-1").await?;
     /// let options = TurnOptions { model: Some(ModelName::new("small")?), ..TurnOptions::default() };
     /// let turn = session.send_with("Hi", options).await?;
     /// assert_eq!(turn.text().await?, "From the small one.");

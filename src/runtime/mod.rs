@@ -16,8 +16,8 @@ use std::sync::{
 
 use madang_actors::{
     call::DirectCalls,
-    port::{LedgerFilter, LedgerRow, Occupancy, SessionPage, SessionSummary, StoreError},
-    protocol::{CallId, Decision, DecisionError, Digest, Languages, ModelName, ToolSpec, UserId},
+    port::{LedgerFilter, LedgerRow, Occupancy, StoreError},
+    protocol::{Languages, ModelName, ToolSpec},
     registry::ToolRegistry,
     session::{RuntimeContext, SessionRegistry},
     supervisor::{Health, RuntimeConfig, Supervisor},
@@ -44,8 +44,8 @@ use time_zone::TimeZones;
 /// # let store = MemoryStore::new();
 ///
 /// let runtime = Runtime::builder().model(model).store(store).start().await?;
-/// let kim = runtime.session("kim", "chat-1").await?;
-/// let lee = runtime.session("lee", "chat-2").await?;
+/// let kim = runtime.user("kim")?.session("chat-1").await?;
+/// let lee = runtime.user("lee")?.session("chat-2").await?;
 ///
 /// // Both turns run at once.
 /// let (to_kim, to_lee) = tokio::try_join!(kim.send("Hi"), lee.send("Hi"))?;
@@ -130,44 +130,14 @@ impl Runtime {
         self.shared.handles.models.names()
     }
 
-    /// Reads a page of the user's chats, newest first, as the store has them; it wakes none. A chat is a session with a
-    /// message of the user: one that was only opened is not listed, nor are calls without a model.
-    ///
-    /// A chat moves to the front with each message of the user and each end of a turn. Pages behind one another show no chat
-    /// twice; one that moves meanwhile is found on the first page.
-    ///
-    /// # Errors
-    /// [`StoreError`] if the store cannot be read.
-    pub async fn sessions(
-        &self,
-        user: &UserId,
-        page: SessionPage,
-    ) -> Result<Vec<SessionSummary>, StoreError> {
-        self.shared.store().sessions(user, &page).await
-    }
-
-    /// Reads the tool calls that match, in the order in which they were proposed. A filter without a limit gives all.
+    /// Reads the tool calls of all users that match, in the order in which they were proposed. A filter without a limit
+    /// returns all. [`User::ledger`](crate::User::ledger) reads those of one user.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins
     /// [behind a call](LedgerFilter::behind) that its user and session do not have.
     pub async fn ledger(&self, filter: &LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
         self.shared.store().calls(filter).await
-    }
-
-    /// Decides for this user about the approval request of a call, as [`Session::decide`](crate::Session::decide) does. The digest is that of the
-    /// request.
-    ///
-    /// # Errors
-    /// [`DecisionError`] says why the decision does not count.
-    pub async fn decide(
-        &self,
-        user: &UserId,
-        call: CallId,
-        digest: Digest,
-        decision: Decision,
-    ) -> Result<(), DecisionError> {
-        self.shared.decide(user, call, digest, decision).await
     }
 
     /// Tells whether the runtime can serve; after shutdown it cannot. A handler that blocks its thread while it holds

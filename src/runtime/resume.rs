@@ -38,22 +38,23 @@ impl Runtime {
             }
         }
     }
+}
 
+impl SharedRuntime {
     /// Wakes the sessions of this user that were cut off with an open approval request, so that it is asked again. Waits
     /// for that, at most `Limits::ask_timeout`. A session that was cut off elsewhere sleeps on: it would go to the model,
     /// for which `resume_open` has a bound.
     pub(crate) async fn ask_again(&self, user: &UserId) {
-        let shared = self.shared();
-        let sessions = shared.interrupted.take_asking(user, shared.clock().now());
-        let slot = |session| shared.sessions.slot(&session, user, shared.limits());
+        let sessions = self.interrupted.take_asking(user, self.clock().now());
+        let slot = |session| self.sessions.slot(&session, user, self.limits());
         let slots: Vec<_> = sessions.into_iter().filter_map(slot).collect();
-        let woken: Vec<_> = slots.iter().map(|slot| goes_on(shared, slot)).collect();
+        let woken: Vec<_> = slots.iter().map(|slot| goes_on(self, slot)).collect();
         let asked = async {
             for session in woken {
                 session.await;
             }
         };
-        let _ = timeout(shared.limits().ask_timeout, asked).await;
+        let _ = timeout(self.limits().ask_timeout, asked).await;
     }
 }
 

@@ -36,7 +36,7 @@ use crate::{
 /// # let builder = madang::Runtime::builder().model(model).store(MemoryStore::new());
 /// # let runtime = builder.tool(FakeTool::destructive("delete_note")).start().await?;
 ///
-/// let session = runtime.session("kim", "chat-1").await?;
+/// let session = runtime.user("kim")?.session("chat-1").await?;
 /// let mut events = session.send("Delete my note").await?.events();
 /// let mut answer = String::new();
 /// while let Some(item) = events.next().await {

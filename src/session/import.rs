@@ -23,7 +23,7 @@ impl Session {
     /// # let model = ScriptedModel::new([ScriptedCompletion::text("Kim.")]);
     /// # let runtime = madang::Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
     ///
-    /// let session = runtime.session("kim", "chat-1").await?;
+    /// let session = runtime.user("kim")?.session("chat-1").await?;
     /// session.import(vec![Imported::user("I am Kim."), Imported::model("Hello, Kim.")]).await?;
     /// let answer = session.send("What is my name?").await?.text().await?;
     /// # assert_eq!(answer, "Kim.");

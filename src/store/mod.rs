@@ -4,7 +4,7 @@
 //! and only then answers. A transactional tool borrows that transaction for its own tables, so its rows and its ledger
 //! entry are committed together. [`savepoint`] lets such a tool undo one of its steps alone.
 //!
-//! [`Runtime::sessions`](crate::Runtime::sessions) lists a user's chats: a [`SessionPage`] of [`SessionSummary`]s.
+//! [`User::sessions`](crate::User::sessions) lists a user's chats: a [`SessionPage`] of [`SessionSummary`]s.
 //!
 //! Invariants of each store:
 //! - An acknowledged write is durable, and a refused write leaves nothing.

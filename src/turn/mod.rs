@@ -8,6 +8,6 @@
 pub(crate) mod handle;
 pub(crate) mod status;
 
-pub use handle::TurnEvents;
+pub use handle::{Dismissed, TurnEvents};
 pub use madang_actors::session::When;
 pub use status::{TurnPhase, TurnStatus};

@@ -42,7 +42,9 @@ async fn opened(runtime: &Runtime) -> Vec<Session> {
     let mut sessions = Vec::with_capacity(SESSIONS);
     for number in 0..SESSIONS {
         let user = format!("user {}", number % 100);
-        sessions.push(runtime.session(&user, &format!("session {number}")).await.unwrap());
+        sessions.push(
+            runtime.user(&user).unwrap().session(&format!("session {number}")).await.unwrap(),
+        );
     }
     sessions
 }
@@ -101,7 +103,7 @@ async fn callers_that_only_look_at_a_running_turn_leave_nothing_in_memory() {
     let _alone = ALONE.lock().await;
     let (model, mut script) = model_pair();
     let runtime = Runtime::builder().model(model).store(MemoryStore::new()).start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("hi").await.unwrap();
     let speaks = script.next().await;
     let _ = session.turn().await.unwrap();

@@ -9,7 +9,7 @@ use madang::{
 use madang_testing::{RuntimeHooks as _, ScriptedModel};
 use serde_json::json;
 
-use crate::support::{TestRuntime, call_then_say, kind};
+use crate::support::{TestRuntime, call_then_say, dispatched, kind};
 
 fn with(change: impl FnOnce(&mut Limits)) -> Limits {
     let mut limits = Limits::default();
@@ -24,8 +24,8 @@ async fn a_user_at_a_bound_is_told_which_and_others_are_let_in() {
     let model = call_then_say("slow_read", &json!({}), "Read.");
     let test = TestRuntime::with_limits(model, limits).await;
     let [first, second] = [
-        test.runtime.session("kim", "1").await.unwrap(),
-        test.runtime.session("kim", "2").await.unwrap(),
+        test.runtime.user("kim").unwrap().session("1").await.unwrap(),
+        test.runtime.user("kim").unwrap().session("2").await.unwrap(),
     ];
     let turn = first.send("go").await.unwrap();
     test.gate.begun(1).await;
@@ -33,7 +33,7 @@ async fn a_user_at_a_bound_is_told_which_and_others_are_let_in() {
     assert_eq!((refusal.bound, refusal.scope, refusal.max), (Bound::RunningTurns, Scope::User, 1));
     let dismissed = second.dismiss().await.unwrap_err();
     assert_eq!(dismissed, DismissError::NoTurn, "a dismissal is never refused");
-    let lee = test.runtime.session("lee", "3").await.unwrap();
+    let lee = test.runtime.user("lee").unwrap().session("3").await.unwrap();
     let other = lee.send("hi").await.unwrap();
     test.gate.open(1);
     turn.ended().await.unwrap();
@@ -60,7 +60,7 @@ async fn a_user_of_whom_too_much_is_stored_is_told_so_and_no_call_of_his_leaves_
     let calls = test.runtime.ledger(&LedgerFilter::default()).await.unwrap();
     assert_eq!(calls.len(), 1, "nothing of a refused call stays");
     assert_eq!(test.rows().into_keys().collect::<Vec<_>>(), ["a"]);
-    let session = test.runtime.session("kim", "1").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("1").await.unwrap();
     let Err(TurnRefused::Overloaded(refusal)) = session.send("hi").await else { panic!("let in") };
     assert_eq!(refusal.to_string(), "too many stored bytes for this user: 1 are allowed");
     test.shutdown().await;
@@ -74,13 +74,13 @@ async fn bytes_on_their_way_to_the_store_are_counted_until_they_are_stored() {
     });
     let test =
         TestRuntime::with_limits(call_then_say("search", &json!({}), "Nothing."), limits).await;
-    let session = test.runtime.session("kim", "1").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("1").await.unwrap();
     let Err(TurnRefused::Overloaded(refusal)) = session.send("eleven chars").await else {
         panic!("let in")
     };
     assert_eq!((refusal.bound, refusal.scope, refusal.max), (Bound::QueuedBytes, Scope::User, 10));
     let call = madang::Call::new(crate::support::kim(), "search", "{\"a\":\"much\"}");
-    let refused = test.runtime.dispatch(call).await;
+    let refused = dispatched(&test.runtime, call).await;
     assert!(matches!(refused, Err(SessionError::Overloaded(_))), "{refused:?}");
     let turn = session.send("short").await.unwrap();
     assert_eq!(test.runtime.held(Bound::QueuedBytes), 0, "it is stored");

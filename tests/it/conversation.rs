@@ -20,7 +20,7 @@ fn call(name: &str) -> ScriptedCompletion {
 #[tokio::test]
 async fn an_answer_without_a_call_is_two_messages_and_no_streaming() {
     let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("안녕!")])).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     session.send("안녕").await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
@@ -38,7 +38,7 @@ async fn an_answer_without_a_call_is_two_messages_and_no_streaming() {
 async fn one_call_and_an_answer_is_three_messages() {
     let test =
         TestRuntime::new(call_then_say("search", &json!({}), "카페인 프로토콜이 있어요.")).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     session.send("카페인?").await.unwrap().ended().await.unwrap();
     probe.until_turns_ended(1).await;
@@ -56,7 +56,7 @@ async fn one_call_and_an_answer_is_three_messages() {
 async fn a_destructive_call_that_is_denied_is_told_to_the_model() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("저장해줘").await.unwrap();
     script.next().await.finish(completion_of(call_to("save", &json!({ "name": "a" }))));
@@ -85,7 +85,7 @@ async fn a_destructive_call_that_is_denied_is_told_to_the_model() {
 #[tokio::test]
 async fn a_model_that_calls_in_every_round_is_stopped() {
     let test = TestRuntime::new(ScriptedModel::repeating([call("search")])).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     session.send("계속").await.unwrap().ended().await.unwrap();
     let state = session.state().await.unwrap();
     assert_eq!(state.error.as_deref(), Some("도구 호출 루프가 너무 길어 중단했습니다."));
@@ -97,7 +97,7 @@ async fn a_model_that_calls_in_every_round_is_stopped() {
 async fn a_second_turn_while_one_runs_is_refused_and_changes_nothing() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("first").await.unwrap();
     let completion = script.next().await;
     let before = session.state().await.unwrap();
@@ -112,7 +112,7 @@ async fn a_second_turn_while_one_runs_is_refused_and_changes_nothing() {
 #[tokio::test]
 async fn a_blank_text_does_nothing() {
     let test = TestRuntime::without_model().await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     assert!(matches!(session.send(" \n\t ").await, Err(TurnRefused::Empty)));
     assert_eq!(session.state().await.unwrap().messages, []);
     test.shutdown().await;
@@ -122,7 +122,7 @@ async fn a_blank_text_does_nothing() {
 async fn streaming_text_is_empty_at_the_start_and_between_rounds_and_none_at_the_end() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("hello").await.unwrap();
     let first = script.next().await;
@@ -148,7 +148,7 @@ async fn a_chain_of_three_rounds_reaches_its_answer() {
         ScriptedCompletion::text("Saved b."),
     ]);
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("save b").await.unwrap();
     let request = probe.approval_request().await;
@@ -175,7 +175,7 @@ async fn a_chain_of_three_rounds_reaches_its_answer() {
 #[tokio::test]
 async fn a_turn_with_one_unasked_transactional_call_waits_three_times_for_the_store() {
     let test = TestRuntime::new(call_then_say("note", &json!({ "name": "a" }), "Noted.")).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let before = test.store.commits();
     session.send("note a").await.unwrap().ended().await.unwrap();
     assert_eq!(test.store.commits() - before, 3, "the message, the call, the answer");
@@ -185,7 +185,7 @@ async fn a_turn_with_one_unasked_transactional_call_waits_three_times_for_the_st
 #[tokio::test]
 async fn a_tool_may_end_the_turn() {
     let test = TestRuntime::new(ScriptedModel::new([call("stop")])).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let end = session.send("stop").await.unwrap().ended().await.unwrap();
     assert_eq!((end.ending, end.error), (madang::event::TurnEnding::Stopped, None));
     test.shutdown().await;
@@ -195,7 +195,7 @@ async fn a_tool_may_end_the_turn() {
 async fn a_failing_model_ends_the_turn_with_its_type_and_keeps_what_it_had_said() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("hello").await.unwrap();
     let completion = script.next().await;
@@ -216,7 +216,7 @@ async fn a_failing_model_ends_the_turn_with_its_type_and_keeps_what_it_had_said(
 #[tokio::test]
 async fn a_script_that_runs_out_and_a_blank_answer_are_errors_of_the_model() {
     let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("  ")])).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     for error in ["LLM 응답 실패: BadOutput", "LLM 응답 실패: ScriptExhausted"] {
         session.send("hello").await.unwrap().ended().await.unwrap();
         assert_eq!(session.state().await.unwrap().error.as_deref(), Some(error));
@@ -231,7 +231,7 @@ async fn a_prompt_that_is_too_long_names_the_part_of_it_that_is_with_figures() {
     let add =
         |builder: Builder, number| builder.tool(FakeTool::destructive(&format!("tool_{number}")));
     let runtime = (0..100).fold(builder, add).start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let long = "word ".repeat(6_000);
     for (text, says) in [
         ("hi", "The descriptions of the tools are too long for it"),
@@ -258,7 +258,7 @@ async fn a_prompt_that_is_too_long_names_the_part_of_it_that_is_with_figures() {
 async fn a_model_that_runs_away_says_what_to_try_in_both_languages() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     for (kind, tag, says) in [
         (ModelError::REPETITION, LanguageTag::KO, "LLM 응답 실패: Repetition. 같은 말을 되풀이해"),
         (
@@ -295,7 +295,7 @@ async fn a_model_that_runs_away_says_what_to_try_in_both_languages() {
 async fn clearing_is_suggested_once_after_more_than_eight_turns_and_is_the_users_act() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     for number in 0..10 {
         let turn = session.send(format!("turn {number}")).await.unwrap();
@@ -323,7 +323,7 @@ async fn clearing_is_suggested_once_after_more_than_eight_turns_and_is_the_users
 #[tokio::test]
 async fn every_text_speaks_english_where_the_turn_does() {
     let test = TestRuntime::new(ScriptedModel::repeating([call("search")])).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let options = TurnOptions { language: Some(LanguageTag::EN), ..TurnOptions::default() };
     session.send_with("go on", options).await.unwrap().ended().await.unwrap();
     let error = session.state().await.unwrap().error.unwrap();
@@ -339,7 +339,7 @@ async fn where_no_person_can_be_asked_the_turn_goes_on_without() {
         "I could not ask anybody.",
     ))
     .await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let options = TurnOptions { asks: Asks::Nobody, ..TurnOptions::default() };
     session.send_with("save a", options).await.unwrap().ended().await.unwrap();
@@ -358,7 +358,7 @@ async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_keep_the_
 {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("look").await.unwrap();
     let mut completion = completion_of(call_to("slow_read", &json!({})));
     completion.tool_calls.push(call_to("search", &json!({})));
@@ -387,7 +387,7 @@ async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_keep_the_
 #[tokio::test]
 async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down() {
     let test = TestRuntime::new(ScriptedModel::new([ScriptedCompletion::text("Hello Kim.")])).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     session.send("hello").await.unwrap().ended().await.unwrap();
     let before = session.state().await.unwrap().messages;
     let store = test.store.clone();
@@ -399,10 +399,10 @@ async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down(
         .start()
         .await
         .unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     assert_eq!(session.state().await.unwrap().messages, before);
     assert!(matches!(
-        runtime.session("lee", "s").await,
+        runtime.user("lee").unwrap().session("s").await,
         Err(madang::error::SessionError::Foreign(_))
     ));
     runtime.shutdown().await.unwrap();
@@ -414,27 +414,28 @@ async fn a_session_is_found_by_its_user_alone_and_looking_makes_none() {
     let id = SessionId::new("s").unwrap();
     let (kim, lee) = (kim(), UserId::new("lee").unwrap());
     for _ in 0..2 {
-        assert!(test.runtime.find_session(&kim, &id).await.unwrap().is_none());
+        assert!(test.runtime.user_with_id(&kim).find_session(&id).await.unwrap().is_none());
     }
-    test.runtime.session("kim", "s").await.unwrap();
-    let found = test.runtime.find_session(&kim, &id).await.unwrap().expect("it was opened");
+    test.runtime.user("kim").unwrap().session("s").await.unwrap();
+    let found =
+        test.runtime.user_with_id(&kim).find_session(&id).await.unwrap().expect("it was opened");
     assert_eq!((found.user(), found.id()), (&kim, &id));
     drop(found);
-    assert!(test.runtime.find_session(&lee, &id).await.unwrap().is_none());
+    assert!(test.runtime.user_with_id(&lee).find_session(&id).await.unwrap().is_none());
     test.runtime.shutdown().await.unwrap();
-    let closed = test.runtime.find_session(&kim, &id).await.unwrap_err();
+    let closed = test.runtime.user_with_id(&kim).find_session(&id).await.unwrap_err();
     assert!(matches!(closed, SessionError::Closed));
 }
 
 #[tokio::test]
 async fn a_decision_by_another_user_or_a_second_one_does_not_count() {
     let test = TestRuntime::new(call_then_say("save", &json!({ "name": "a" }), "Saved.")).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("save a").await.unwrap();
     let request = probe.approval_request().await;
     let (lee, yes) = (madang::UserId::new("lee").unwrap(), Decision::Approve);
-    let foreign = test.runtime.decide(&lee, request.call, request.digest, yes).await;
+    let foreign = test.runtime.user_with_id(&lee).decide(request.call, request.digest, yes).await;
     assert_eq!(foreign, Err(madang::error::DecisionError::NotYours));
     let answers = tokio::join!(
         session.decide(&request, Decision::Approve),

@@ -27,7 +27,7 @@ impl Scene {
     async fn new() -> Self {
         let (model, script) = model_pair();
         let test = TestRuntime::new(model).await;
-        let session = test.runtime.session("kim", "s").await.unwrap();
+        let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
         let probe = Probe::new(session.subscribe());
         Self { test, session, script, probe }
     }
@@ -215,7 +215,7 @@ async fn dropping_handles_and_streams_dismisses_nothing() {
     let turn = scene.ask(OnDismiss::Stop).await;
     drop((turn, scene.probe, scene.session));
     scene.script.next().await.say("Still here.");
-    let session = scene.test.runtime.session("kim", "s").await.unwrap();
+    let session = scene.test.runtime.user("kim").unwrap().session("s").await.unwrap();
     // The first turn goes on: until it has ended, another is refused.
     let turn = loop {
         match session.send("again").await {
@@ -296,7 +296,7 @@ async fn a_turn_about_which_a_person_has_decided_is_no_turn_that_waits() {
     let request = scene.probe.approval_request().await;
     let paused = scene.test.store.pause().await;
     let (runtime, session, id) = (scene.test.runtime.clone(), scene.session.clone(), turn.id());
-    let opens = tokio::spawn(async move { runtime.session("kim", "other").await });
+    let opens = tokio::spawn(async move { runtime.user("kim").unwrap().session("other").await });
     let decides = tokio::spawn(async move { session.decide(&request, Decision::Approve).await });
     // Of the two writes one is held back and the other waits behind it. So the decision has won and is not recorded, and
     // the session shows the question still.

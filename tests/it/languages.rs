@@ -73,7 +73,7 @@ async fn failure_over(session: &Session, text: &str, language: Option<&str>) -> 
 async fn each_turn_of_a_session_speaks_its_own_language_and_is_read_again_in_it() {
     let store = MemoryStore::new();
     let runtime = failing(&store, None).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let turns = [
         (Some("fr"), FRENCH),
         (Some("ko"), KOREAN),
@@ -90,7 +90,7 @@ async fn each_turn_of_a_session_speaks_its_own_language_and_is_read_again_in_it(
 
     // What the next start reads from the store is in the same languages.
     let runtime = failing(&store, Some("ko")).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut items = session.subscribe_after(EventCursor::START).await.unwrap();
     for (language, begins) in turns {
         let says = loop {
@@ -108,7 +108,7 @@ async fn each_turn_of_a_session_speaks_its_own_language_and_is_read_again_in_it(
 async fn a_turn_that_names_no_language_takes_the_runtimes() {
     for (default, begins) in [(None, ENGLISH), (Some("ko"), KOREAN), (Some("fr-CH"), FRENCH)] {
         let runtime = failing(&MemoryStore::new(), default).await;
-        let session = runtime.session("kim", "s").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         let says = failure(&session, None).await;
         assert!(says.starts_with(begins), "{default:?}: {says}");
         let plain = session.send("hello").await.unwrap().text().await.unwrap_err().to_string();
@@ -131,7 +131,7 @@ async fn a_turn_for_which_no_language_is_named_speaks_that_of_its_text() {
     ];
     let store = MemoryStore::new();
     let runtime = failing(&store, None).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     for (text, named, begins) in texts {
         let says = failure_over(&session, text, named).await;
         assert!(says.starts_with(begins), "{text}: {says}");
@@ -139,7 +139,7 @@ async fn a_turn_for_which_no_language_is_named_speaks_that_of_its_text() {
     runtime.shutdown().await.unwrap();
 
     let named = failing(&MemoryStore::new(), Some("en")).await;
-    let session = named.session("kim", "s").await.unwrap();
+    let session = named.user("kim").unwrap().session("s").await.unwrap();
     let says = failure_over(&session, korean, None).await;
     assert!(says.starts_with(ENGLISH), "the application has named one: {says}");
     named.shutdown().await.unwrap();
@@ -154,7 +154,7 @@ async fn a_call_for_which_no_language_is_named_speaks_that_of_its_arguments() {
         (r#"{"title": "the list of groceries"}"#, "unknown tool: fly"),
     ] {
         let call = Call::new(UserId::new("kim").unwrap(), "fly", arguments);
-        let report = runtime.dispatch(call).await.unwrap();
+        let report = runtime.begin(call).await.unwrap().ended().await;
         let outcome = report.outcome().unwrap().to_string();
         assert!(outcome.contains(says), "{arguments}: {outcome}");
     }
@@ -179,7 +179,7 @@ async fn a_question_is_asked_in_the_language_of_its_call() {
             Box::pin(async { Some(Decision::Approve) })
         }));
         let call = Call::new(UserId::new("kim").unwrap(), "wipe", "{}").approver(asks);
-        runtime.dispatch(call.language(tag(language))).await.unwrap();
+        runtime.begin(call.language(tag(language))).await.unwrap().ended().await;
         assert_eq!(*heard.lock().unwrap(), says, "{language}");
     }
     runtime.shutdown().await.unwrap();
@@ -195,7 +195,7 @@ async fn a_tool_reads_the_tag_that_was_chosen_whether_or_not_the_runtime_speaks_
     let runtime = builder.start().await.unwrap();
     for language in ["en", "pt-br", "tlh"] {
         let call = Call::new(UserId::new("kim").unwrap(), "told", "{}").language(tag(language));
-        let report = runtime.dispatch(call).await.unwrap();
+        let report = runtime.begin(call).await.unwrap().ended().await;
         assert_eq!(data(report.outcome().unwrap()), language);
     }
     runtime.shutdown().await.unwrap();

@@ -92,7 +92,7 @@ impl Chat {
             .start()
             .await
             .unwrap();
-        let session = runtime.session("kim", "s").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         Self { _runtime: runtime, memory, look, script, session }
     }
 

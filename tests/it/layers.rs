@@ -21,6 +21,7 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("approval", &["error", "runtime"]),
     ("call", &["error", "runtime", "approval"]),
     ("transaction", &["error", "runtime"]),
+    ("user", &["error", "runtime", "session", "approval"]),
 ];
 
 /// The modules at the outside of the ports. They must not know their callers.

@@ -18,7 +18,8 @@ const PATIENCE: Duration = Duration::from_secs(40 * 365 * 24 * 60 * 60);
 /// A turn with a call of each kind and an answer. What is too small for it may be refused or fail in it, by its name; it
 /// may not panic, and it may not hang.
 async fn works(runtime: &Runtime) -> Result<(), String> {
-    let session = runtime.session("kim", "s").await.map_err(|error| format!("{error:?}"))?;
+    let session =
+        runtime.user("kim").unwrap().session("s").await.map_err(|error| format!("{error:?}"))?;
     for text in ["go", "again"] {
         let options = TurnOptions::default();
         match session.send_with(text, options).await {

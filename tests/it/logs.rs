@@ -28,7 +28,7 @@ use tracing_subscriber::{
     layer::{Context, SubscriberExt as _},
 };
 
-use crate::support::{TestRuntime, kind};
+use crate::support::{TestRuntime, dispatched, kind};
 
 /// Keeps what the library logs on this thread.
 #[derive(Debug, Clone, Default)]
@@ -165,7 +165,7 @@ async fn nothing_failed_where_too_much_is_stored_of_a_user() {
         assert_eq!(kind(&report), "overloaded", "{tool}");
         assert_eq!(loudest(&said), Some(Level::INFO), "{tool}: {said:?}");
     }
-    let session = test.runtime.session("kim", "1").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("1").await.unwrap();
     assert!(matches!(session.send("hi").await, Err(TurnRefused::Overloaded(_))));
     test.shutdown().await;
     let said = log.take();
@@ -244,7 +244,8 @@ async fn panics_and_fails_with_the_hook() {
         .unwrap();
     for tool in ["panics", "fails"] {
         let call = madang::Call::new(crate::support::kim(), tool, "{}");
-        let report = runtime.dispatch(call.approver(Approver::Decided(Decision::Approve))).await;
+        let report =
+            dispatched(&runtime, call.approver(Approver::Decided(Decision::Approve))).await;
         assert_eq!(kind(&report.unwrap()), "handler_error");
     }
     runtime.shutdown().await.unwrap();

@@ -11,7 +11,7 @@ use madang_testing::{RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use serde_json::json;
 use tokio::{task::JoinHandle, time::timeout};
 
-use crate::support::{PATIENCE, TestRuntime, kim, kind};
+use crate::support::{PATIENCE, TestRuntime, dispatched, kim, kind};
 
 fn named(session: &str, tool: &str) -> Call {
     Call::new(kim(), tool, json!({ "name": tool }).to_string())
@@ -24,7 +24,7 @@ fn says(texts: &[&str]) -> ScriptedModel {
 
 fn in_background(test: &TestRuntime, call: Call) -> JoinHandle<Result<CallReport, SessionError>> {
     let runtime = test.runtime.clone();
-    tokio::spawn(async move { runtime.dispatch(call).await })
+    tokio::spawn(async move { dispatched(&runtime, call).await })
 }
 
 async fn joined<T>(task: JoinHandle<T>) -> T {
@@ -45,10 +45,10 @@ async fn transcript(test: &TestRuntime, session: &str) -> Vec<(u64, String)> {
 #[tokio::test]
 async fn a_call_stands_behind_the_last_entry_of_its_session_and_the_chat_goes_on_behind_it() {
     let test = TestRuntime::new(says(&["Hello.", "Noted."])).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut heard = session.subscribe();
     session.send("hi").await.unwrap().ended().await.unwrap();
-    let report = test.runtime.dispatch(named("s", "note")).await.unwrap();
+    let report = test.runtime.begin(named("s", "note")).await.unwrap().ended().await;
     assert_eq!((kind(&report).as_str(), report.session.as_str()), ("ok", "s"));
     session.send("and now?").await.unwrap().ended().await.unwrap();
     let entries = ["hi", "Hello.", "note", "and now?", "Noted."];
@@ -73,13 +73,16 @@ async fn a_call_stands_behind_the_last_entry_of_its_session_and_the_chat_goes_on
 async fn a_session_that_does_not_exist_is_opened_for_the_call() {
     let test = TestRuntime::without_model().await;
     for _ in 0..2 {
-        assert_eq!(kind(&test.runtime.dispatch(named("new", "note")).await.unwrap()), "ok");
+        assert_eq!(
+            kind(&test.runtime.begin(named("new", "note")).await.unwrap().ended().await),
+            "ok"
+        );
     }
     let expected = [(1, "note".to_owned()), (2, "note".to_owned())];
     assert_eq!(transcript(&test, "new").await, expected);
     let lee = UserId::new("lee").unwrap();
     let foreign = Call::new(lee, "search", "{}").session(SessionId::new("new").unwrap());
-    let refused = test.runtime.dispatch(foreign).await;
+    let refused = dispatched(&test.runtime, foreign).await;
     assert!(matches!(refused, Err(SessionError::Foreign(_))), "{refused:?}");
     assert_eq!(transcript(&test, "new").await, expected);
     test.shutdown().await;
@@ -88,14 +91,14 @@ async fn a_session_that_does_not_exist_is_opened_for_the_call() {
 #[tokio::test]
 async fn what_is_asked_of_a_session_waits_for_the_call_in_it_and_another_call_is_refused() {
     let test = TestRuntime::new(says(&["Hello."])).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let slow = in_background(&test, named("s", "slow_note"));
     test.gate.begun(1).await;
     let asking = tokio::spawn({
         let session = session.clone();
         async move { session.send("hi").await.unwrap().ended().await.unwrap().ending }
     });
-    let refused = test.runtime.dispatch(named("s", "note")).await;
+    let refused = dispatched(&test.runtime, named("s", "note")).await;
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
     test.gate.open(1);
     assert_eq!(kind(&joined(slow).await.unwrap()), "ok");
@@ -108,12 +111,12 @@ async fn what_is_asked_of_a_session_waits_for_the_call_in_it_and_another_call_is
 #[tokio::test]
 async fn an_abandoned_call_keeps_its_session_until_it_has_ended() {
     let test = TestRuntime::new(says(&["Hello."])).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let slow = in_background(&test, named("s", "slow_note"));
     test.gate.begun(1).await;
     slow.abort();
     assert!(slow.await.unwrap_err().is_cancelled());
-    let refused = test.runtime.dispatch(named("s", "note")).await;
+    let refused = dispatched(&test.runtime, named("s", "note")).await;
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
     test.gate.open(1);
     session.send("hi").await.unwrap().ended().await.unwrap();
@@ -126,7 +129,7 @@ async fn an_abandoned_call_keeps_its_session_until_it_has_ended() {
 #[tokio::test]
 async fn a_call_whose_reply_is_lost_keeps_its_session_until_its_end_is_stored() {
     let test = TestRuntime::without_model().await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     test.runtime.actors().dispatcher.actor().kill();
     let lost = test.runtime.begin(named("s", "note")).await.unwrap();
     let paused = test.store.pause().await;
@@ -150,14 +153,14 @@ async fn a_call_is_refused_while_a_turn_runs_in_its_session() {
     let arguments = json!({ "name": "a" });
     let test =
         TestRuntime::new(crate::support::call_then_say("slow_note", &arguments, "Noted.")).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     test.gate.begun(1).await;
-    let refused = test.runtime.dispatch(named("s", "note")).await;
+    let refused = dispatched(&test.runtime, named("s", "note")).await;
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
     test.gate.open(1);
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
-    assert_eq!(kind(&test.runtime.dispatch(named("s", "note")).await.unwrap()), "ok");
+    assert_eq!(kind(&test.runtime.begin(named("s", "note")).await.unwrap().ended().await), "ok");
     assert_eq!(test.rows().len(), 2);
     test.shutdown().await;
 }
@@ -166,9 +169,15 @@ async fn a_call_is_refused_while_a_turn_runs_in_its_session() {
 #[tokio::test]
 async fn an_unconfirmed_call_is_an_entry_as_well_and_lets_the_session_go() {
     let test = TestRuntime::with_limits(says(&["Hello."]), Limits::default()).await;
-    let report = test.runtime.dispatch(named("s", "save").approver(Approver::None)).await.unwrap();
+    let report = test
+        .runtime
+        .begin(named("s", "save").approver(Approver::None))
+        .await
+        .unwrap()
+        .ended()
+        .await;
     assert_eq!(kind(&report), "unreachable");
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     session.send("hi").await.unwrap().ended().await.unwrap();
     let entries: Vec<_> = transcript(&test, "s").await.into_iter().map(|(_, text)| text).collect();
     assert_eq!(entries, ["save", "hi", "Hello."]);

@@ -11,7 +11,7 @@ use madang_testing::{MemoryStore, ScriptedModel};
 use std::sync::Arc;
 use tokio::sync::Notify;
 
-use crate::support::{PATIENCE, kim};
+use crate::support::{PATIENCE, dispatched, kim};
 
 /// Where a handler says that it runs, and waits.
 #[derive(Clone, Default)]
@@ -39,7 +39,7 @@ async fn one_at_a_time(store: impl Store + Clone) {
     let one = start(store.clone(), &gate).await.unwrap();
     let call = tokio::spawn({
         let one = one.clone();
-        async move { one.dispatch(Call::new(kim(), "wait", "{}")).await }
+        async move { dispatched(&one, Call::new(kim(), "wait", "{}")).await }
     });
     tokio::time::timeout(PATIENCE, gate.runs.notified()).await.expect("the call runs");
     let refused = start(store.clone(), &gate).await.unwrap_err();

@@ -43,7 +43,7 @@ async fn its_model_gets_it_back_in_each_round_and_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("chats.db");
     let (first, mut script) = runtime(&file, Limits::default()).await;
-    let session = first.session("kim", "s").await.unwrap();
+    let session = first.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("look").await.unwrap();
     script.next().await.finish(sealed(SEAL));
@@ -55,7 +55,7 @@ async fn its_model_gets_it_back_in_each_round_and_after_a_restart() {
     first.shutdown().await.unwrap();
 
     let (second, mut script) = runtime(&file, Limits::default()).await;
-    let session = second.session("kim", "s").await.unwrap();
+    let session = second.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("and now?").await.unwrap();
     let round = script.next().await;
     assert_eq!(given_back(round.request()), [Some(SEAL)]);
@@ -76,7 +76,7 @@ async fn it_is_left_out_where_it_is_longer_than_its_bound() {
     let mut limits = Limits::default();
     limits.max_opaque_bytes = SEAL.len();
     let (runtime, mut script) = runtime(&folder.path().join("chats.db"), limits).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("look twice").await.unwrap();
     script.next().await.finish(sealed(SEAL));
     script.next().await.finish(sealed(&format!("{SEAL}s")));

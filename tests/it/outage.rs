@@ -113,7 +113,7 @@ async fn what_a_turns_handler_did_in_an_outage_is_recorded_as_it_was() {
     let gate = Gate::new();
     let model = call_then_say("mail", &json!({}), "Sent.");
     let (runtime, outage) = with(FakeTool::write("mail").gate(&gate), model).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     let id = turn.id();
     in_time(gate.arrived(1)).await;

@@ -79,7 +79,7 @@ async fn subscribe(session: &Session) -> Subscription {
 async fn reports_reach_each_reader_while_the_call_runs_and_none_behind_its_end() {
     let (model, mut script) = model_pair();
     let (runtime, store, walk) = runtime(model).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut reader = subscribe(&session).await;
     let turn = session.send("go").await.unwrap();
     let tool_calls = vec![wanted("walk", &json!({}))];
@@ -147,7 +147,7 @@ async fn a_handler_that_reports_without_end_costs_its_readers_ten_reports_a_seco
     let flood = tool::plain("flood", "Reports.", flood).effect(EffectPolicy::Read);
     let runtime = Runtime::builder().model(model).store(MemoryStore::new()).tool(flood);
     let runtime = runtime.start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut reader = subscribe(&session).await;
     let turn = session.send("go").await.unwrap();
     let mut told = 0;

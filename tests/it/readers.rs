@@ -52,7 +52,7 @@ async fn a_reader_goes_on_where_it_was_after_a_restart_and_over_what_is_not_in_m
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("readers.db");
     let first = runtime(&path).await;
-    let session = first.session("kim", "s").await.unwrap();
+    let session = first.user("kim").unwrap().session("s").await.unwrap();
     let mut reader = session.subscribe();
     talk(&session, "one").await;
     let (lines, cursor) = read(&mut reader, 1).await;
@@ -62,7 +62,7 @@ async fn a_reader_goes_on_where_it_was_after_a_restart_and_over_what_is_not_in_m
     drop((session, reader, first));
 
     let second = runtime(&path).await;
-    let session = second.session("kim", "s").await.unwrap();
+    let session = second.user("kim").unwrap().session("s").await.unwrap();
     let cursor: EventCursor = cursor.to_string().parse().unwrap();
     let mut reader = session.subscribe_after(cursor).await.unwrap();
     let mut late = session.subscribe_after(EventCursor::START).await.unwrap();
@@ -83,7 +83,7 @@ async fn after_a_restart_the_cursor_of_another_feed_counts_as_what_is_stored_and
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("readers.db");
     let first = runtime(&path).await;
-    let session = first.session("kim", "s").await.unwrap();
+    let session = first.user("kim").unwrap().session("s").await.unwrap();
     let mut events = {
         let key = Some(IdempotencyKey::new("mine").unwrap());
         let options = TurnOptions { key, ..TurnOptions::default() };
@@ -101,7 +101,7 @@ async fn after_a_restart_the_cursor_of_another_feed_counts_as_what_is_stored_and
     drop((session, events, first));
 
     let second = runtime(&path).await;
-    let session = second.session("kim", "s").await.unwrap();
+    let session = second.user("kim").unwrap().session("s").await.unwrap();
     let cursor: FeedCursor = cursor.to_string().parse().unwrap();
     let mut reader = session.subscribe_after(cursor).await.unwrap();
     assert_ne!(reader.epoch(), epoch);

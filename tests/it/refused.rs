@@ -25,6 +25,8 @@ use serde_json::json;
 use sqlx::SqliteConnection;
 use tokio::time::timeout;
 
+use crate::support::dispatched;
+
 const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Deserialize, JsonSchema)]
@@ -89,7 +91,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
         .start()
         .await
         .unwrap();
-    let asking = runtime.session("kim", "always").await.unwrap();
+    let asking = runtime.user("kim").unwrap().session("always").await.unwrap();
     let mut events = asking.subscribe();
     let turn = asking.send("send").await.unwrap();
     let request = loop {
@@ -99,11 +101,11 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
             break request.clone();
         }
     };
-    let other = runtime.session("lee", "refused").await.unwrap();
+    let other = runtime.user("lee").unwrap().session("refused").await.unwrap();
     other.state().await.unwrap();
     let blocking = tokio::spawn({
         let runtime = runtime.clone();
-        async move { runtime.dispatch(Call::new(UserId::new("kim").unwrap(), "block", "{}")).await }
+        async move { dispatched(&runtime, Call::new(UserId::new("kim").unwrap(), "block", "{}")).await }
     });
     tokio::task::spawn_blocking(move || begins.recv_timeout(PATIENCE)).await.unwrap().unwrap();
 
@@ -128,7 +130,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
     let runtime =
         Runtime::builder().model(model).store(store).tools(tools()).start().await.unwrap();
     assert_eq!(runtime.resume_open().await, 0, "nothing of it goes on");
-    let other = runtime.session("lee", "refused").await.unwrap();
+    let other = runtime.user("lee").unwrap().session("refused").await.unwrap();
     assert_eq!(other.state().await.unwrap().messages, []);
     assert_eq!(sent.load(SeqCst), 0);
     runtime.shutdown().await.unwrap();

@@ -55,8 +55,8 @@ async fn ends(test: &TestRuntime) -> Vec<Option<ToolOutcome>> {
 async fn without_a_store_actor_no_turn_begins_and_one_that_runs_is_interrupted() {
     let (test, mut script) = test_runtime().await;
     let (running, other) = (
-        test.runtime.session("kim", "a").await.unwrap(),
-        test.runtime.session("kim", "b").await.unwrap(),
+        test.runtime.user("kim").unwrap().session("a").await.unwrap(),
+        test.runtime.user("kim").unwrap().session("b").await.unwrap(),
     );
     let turn = running.send("go").await.unwrap();
     let completion = script.next().await;
@@ -67,7 +67,7 @@ async fn without_a_store_actor_no_turn_begins_and_one_that_runs_is_interrupted()
     assert!(matches!(failed, ReplyError::Interrupted { .. }), "{failed:?}");
     let refused = in_time(other.send("go")).await.unwrap_err();
     assert!(matches!(refused, TurnRefused::Store(StoreError::Unavailable { .. })), "{refused:?}");
-    let report = in_time(test.runtime.session("kim", "new")).await;
+    let report = in_time(test.runtime.user("kim").unwrap().session("new")).await;
     assert!(report.is_err(), "a session that is new must be stored");
     test.shutdown().await;
 }
@@ -75,7 +75,7 @@ async fn without_a_store_actor_no_turn_begins_and_one_that_runs_is_interrupted()
 #[tokio::test]
 async fn without_an_llm_actor_turns_end_with_the_model_s_error() {
     let (test, mut script) = test_runtime().await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     let _completion = script.next().await;
     test.runtime.actors().llms[0].actor().kill();
@@ -92,7 +92,7 @@ async fn without_an_llm_actor_turns_end_with_the_model_s_error() {
 #[tokio::test]
 async fn without_a_confirm_actor_no_person_can_be_asked() {
     let (test, mut script) = test_runtime().await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("save"));
@@ -128,7 +128,7 @@ async fn without_a_confirm_actor_no_person_can_be_asked() {
 #[tokio::test]
 async fn without_a_dispatcher_calls_end_with_an_error_and_nothing_runs() {
     let (test, mut script) = test_runtime().await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     let completion = script.next().await;
     test.runtime.actors().dispatcher.actor().kill();

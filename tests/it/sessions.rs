@@ -84,7 +84,7 @@ impl Chats {
 
     /// Says this, and waits for the model's answer.
     async fn talk(&mut self, user: &str, session: &str, text: &str) -> Session {
-        let session = self.runtime.session(user, session).await.unwrap();
+        let session = self.runtime.user(user).unwrap().session(session).await.unwrap();
         let turn = session.send(text).await.unwrap();
         self.script.next().await.say("Well.");
         turn.ended().await.unwrap();
@@ -92,11 +92,11 @@ impl Chats {
     }
 
     async fn list(&self) -> Vec<SessionSummary> {
-        self.runtime.sessions(&kim(), page(SessionPage::MAX_SESSIONS)).await.unwrap()
+        self.runtime.user_with_id(&kim()).sessions(page(SessionPage::MAX_SESSIONS)).await.unwrap()
     }
 
     async fn call(&self, user: UserId) -> CallReport {
-        self.runtime.dispatch(Call::new(user, "look", "{}")).await.unwrap()
+        self.runtime.begin(Call::new(user, "look", "{}")).await.unwrap().ended().await
     }
 
     async fn shutdown(self) -> (TempDir, Watch) {
@@ -115,7 +115,7 @@ async fn a_users_chats_are_read_in_pages_whose_positions_hold_within_one_moment_
         chats.talk("lee", &format!("lee's {name}"), "hi").await;
     }
     // Neither a session that was only opened nor a call without a model is a chat.
-    chats.runtime.session("kim", "opened").await.unwrap();
+    chats.runtime.user("kim").unwrap().session("opened").await.unwrap();
     let report = chats.call(kim()).await;
     assert!(report.session.as_str().starts_with("call-") && report.is_recorded);
 
@@ -123,7 +123,7 @@ async fn a_users_chats_are_read_in_pages_whose_positions_hold_within_one_moment_
     assert_eq!(names(&all), ["e", "d", "c", "b", "a"]);
     assert!(all.iter().all(|chat| chat.last_at == all[0].last_at), "one moment");
     assert_eq!(all[0].title, "e is said");
-    let first = chats.runtime.sessions(&kim(), page(2)).await.unwrap();
+    let first = chats.runtime.user_with_id(&kim()).sessions(page(2)).await.unwrap();
     assert_eq!(first, all[..2]);
     let position = first[1].position().to_string();
 
@@ -137,7 +137,7 @@ async fn a_users_chats_are_read_in_pages_whose_positions_hold_within_one_moment_
     let mut behind = page(2).before(position.parse().unwrap());
     let mut rest = Vec::new();
     loop {
-        let found = chats.runtime.sessions(&kim(), behind.clone()).await.unwrap();
+        let found = chats.runtime.user_with_id(&kim()).sessions(behind.clone()).await.unwrap();
         let Some(last) = found.last() else { break };
         behind = page(2).before(last.position());
         rest.extend(found);
@@ -150,7 +150,7 @@ async fn a_users_chats_are_read_in_pages_whose_positions_hold_within_one_moment_
 #[tokio::test]
 async fn a_chat_that_waits_says_so_and_a_reader_behind_its_cursor_misses_nothing() {
     let mut chats = Chats::new().await;
-    let session = chats.runtime.session("kim", "s").await.unwrap();
+    let session = chats.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("send it").await.unwrap();
     let id = turn.id();
     let completion = chats.script.next().await;
@@ -168,7 +168,7 @@ async fn a_chat_that_waits_says_so_and_a_reader_behind_its_cursor_misses_nothing
     let (folder, watch) = chats.shutdown().await;
     let mut chats = Chats::at(folder, watch).await;
     assert_eq!(chats.list().await, waiting);
-    let session = chats.runtime.session("kim", "s").await.unwrap();
+    let session = chats.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe_after(waiting[0].last).await.unwrap());
     let request = probe.approval_request().await;
     session.decide(&request, Decision::Approve).await.unwrap();
@@ -212,7 +212,7 @@ async fn the_chats_of_a_forgotten_user_are_not_listed_and_those_of_others_are() 
     store.close().await;
     let chats = Chats::at(folder, watch).await;
     assert_eq!(chats.list().await, []);
-    let others = chats.runtime.sessions(&lee(), page(9)).await.unwrap();
+    let others = chats.runtime.user_with_id(&lee()).sessions(page(9)).await.unwrap();
     assert_eq!(names(&others), ["t"]);
     chats.shutdown().await;
 }

@@ -23,7 +23,7 @@ use sqlx::{
 use tempfile::TempDir;
 use tokio::time::Instant;
 
-use crate::support::{PATIENCE, kim, kind};
+use crate::support::{PATIENCE, dispatched, kim, kind};
 
 /// The embedder's own table, in the store's file.
 static SONGS: LazyLock<Migrator> = LazyLock::new(|| {
@@ -78,7 +78,7 @@ impl StoreFixture {
 
     async fn call(&self, name: &str, arguments: &Value) -> CallReport {
         let call = Call::new(kim(), name, arguments.to_string()).approver(Approver::None);
-        let ended = tokio::time::timeout(PATIENCE, self.runtime.dispatch(call)).await;
+        let ended = tokio::time::timeout(PATIENCE, dispatched(&self.runtime, call)).await;
         ended.expect("dispatch ends").unwrap()
     }
 
@@ -162,7 +162,7 @@ async fn a_tools_rows_ledger_entry_outcome_and_transcript_entry_are_there_togeth
     let script =
         [ScriptedCompletion::call("add", &titles(&["아리랑"])), ScriptedCompletion::text("Added.")];
     let fixture = StoreFixture::with_model(ScriptedModel::new(script), Limits::default()).await;
-    let session = fixture.runtime.session("kim", "s").await.unwrap();
+    let session = fixture.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("add it").await.unwrap();
     // Whenever another connection looks, all four are there, or none of them.
     let mut db = own_connection(&fixture.folder).await;

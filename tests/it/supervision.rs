@@ -28,7 +28,7 @@ fn call(name: &str) -> Completion {
 async fn the_dispatcher_is_killed_in_mid_call_and_the_call_still_ends() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("slow_note"));
     test.gate.begun(1).await;
@@ -46,7 +46,8 @@ async fn calls_that_the_dispatcher_takes_into_its_grave_are_dispatched_again() {
     let test = TestRuntime::new(model).await;
     // Restart intensity is bounded, so there are few of these kills.
     for number in 0..4 {
-        let session = test.runtime.session("kim", &format!("s{number}")).await.unwrap();
+        let session =
+            test.runtime.user("kim").unwrap().session(&format!("s{number}")).await.unwrap();
         let turn = session.send("go").await.unwrap();
         let completion = script.next().await;
         test.runtime.actors().dispatcher.actor().kill();
@@ -62,7 +63,7 @@ async fn calls_that_the_dispatcher_takes_into_its_grave_are_dispatched_again() {
 async fn a_question_that_is_lost_with_the_confirm_actor_is_asked_again() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("save"));
@@ -88,7 +89,7 @@ async fn a_question_that_is_lost_with_the_confirm_actor_is_asked_again() {
 async fn the_model_actor_is_killed_while_it_streams_and_the_turn_says_so() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("go").await.unwrap();
     let completion = script.next().await;
@@ -110,7 +111,7 @@ async fn the_model_actor_is_killed_while_it_streams_and_the_turn_says_so() {
 async fn a_model_that_panics_ends_one_turn() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     script.next().await.panic("inside the model");
     let end = turn.ended().await.unwrap();
@@ -125,7 +126,7 @@ async fn a_model_that_panics_ends_one_turn() {
 async fn the_store_actor_is_killed_between_turns_and_nothing_is_lost() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     script.next().await.finish(call("note"));
     script.next().await.say("Noted.");
@@ -194,7 +195,7 @@ async fn a_healthy_session_beside_all_of_it_never_notices() {
 }
 
 async fn talk(runtime: Runtime, session: &str, turns: usize) -> Vec<TurnEnding> {
-    let session = runtime.session("kim", session).await.unwrap();
+    let session = runtime.user("kim").unwrap().session(session).await.unwrap();
     let mut endings = Vec::new();
     for _ in 0..turns {
         let options = TurnOptions { asks: Asks::Nobody, ..TurnOptions::default() };
@@ -224,7 +225,7 @@ async fn a_store_that_panics_over_a_key_refuses_the_turn_and_holds_no_shutdown_u
     let store = SteppedStore::new(MemoryStore::new(), PanicsAtKeys);
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]);
     let runtime = Runtime::builder().model(model).store(store).start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let key = Some(IdempotencyKey::new("k").unwrap());
     let options = TurnOptions { key, ..TurnOptions::default() };
     let refused = session.send_with("hi", options).await;

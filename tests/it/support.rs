@@ -10,6 +10,7 @@ use std::{
 use madang::{
     Call, CallReport, LanguageTag, Limits, Runtime, UserId,
     approval::Approver,
+    error::SessionError,
     model::ChatModel,
     tool::{
         self, EffectPolicy, Locale, Tool, ToolContext, ToolFault, ToolOutcome, ToolResult,
@@ -26,6 +27,11 @@ use tokio::sync::Semaphore;
 
 /// How long a test waits for anything before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Begins a call and waits for its end.
+pub(crate) async fn dispatched(runtime: &Runtime, call: Call) -> Result<CallReport, SessionError> {
+    Ok(runtime.begin(call).await?.ended().await)
+}
 
 /// A runtime on the memory store, with its store and the gate of its slow tools.
 pub(crate) struct TestRuntime {
@@ -107,7 +113,7 @@ impl TestRuntime {
         confirm: Approver,
     ) -> CallReport {
         let call = Call::new(kim(), name, arguments).approver(confirm);
-        tokio::time::timeout(PATIENCE, self.runtime.dispatch(call))
+        tokio::time::timeout(PATIENCE, dispatched(&self.runtime, call))
             .await
             .expect("dispatch ends")
             .unwrap()

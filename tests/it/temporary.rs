@@ -24,7 +24,7 @@ fn runtime(store: &MemoryStore) -> (madang::Builder, HandScript) {
 }
 
 async fn texts(runtime: &Runtime, name: &str) -> Vec<String> {
-    let session = runtime.session("kim", name).await.unwrap();
+    let session = runtime.user("kim").unwrap().session(name).await.unwrap();
     let said = |content| match content {
         Content::User { text, .. } | Content::Model { text, .. } => Some(text.to_string()),
         Content::ToolCall(record) => Some(record.name.to_string()),
@@ -36,7 +36,7 @@ async fn texts(runtime: &Runtime, name: &str) -> Vec<String> {
 
 async fn listed(runtime: &Runtime) -> Vec<String> {
     let page = SessionPage::of(9).unwrap();
-    let chats = runtime.sessions(&kim(), page).await.unwrap();
+    let chats = runtime.user_with_id(&kim()).sessions(page).await.unwrap();
     chats.into_iter().map(|chat| chat.session.to_string()).collect()
 }
 
@@ -45,7 +45,7 @@ async fn its_texts_are_erased_at_the_shutdown_and_the_ledger_of_its_calls_stays(
     let store = MemoryStore::new();
     let (builder, mut script) = runtime(&store);
     let first = builder.temporary_chats().start().await.unwrap();
-    let session = first.session("kim", "s").await.unwrap();
+    let session = first.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("mail her").await.unwrap();
     script.next().await.finish(madang::model::Completion {
@@ -77,7 +77,7 @@ async fn its_texts_are_erased_at_the_shutdown_and_the_ledger_of_its_calls_stays(
     assert_eq!(calls.iter().map(|call| &*call.name).collect::<Vec<_>>(), ["mail"]);
     let standing = second.ledger(&LedgerFilter::standing_approvals()).await.unwrap();
     assert!(standing.is_empty(), "whoever begins anew is asked anew: {standing:?}");
-    let kept = second.session("kim", "kept").await.unwrap();
+    let kept = second.user("kim").unwrap().session("kept").await.unwrap();
     kept.import(vec![Imported::user("kept")]).await.unwrap();
     second.shutdown().await.unwrap();
     let (builder, _script) = runtime(&store);

@@ -249,7 +249,7 @@ async fn another_connection_than_the_stores_is_refused_before_it_waits() {
 async fn a_turn_with_one_unasked_transactional_call_takes_three_durable_waits() {
     let model = call_then_say("note", &json!({ "name": "a" }), "Written.");
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let before = test.store.commits();
     session.send("write it down").await.unwrap().ended().await.unwrap();
     assert_eq!(test.store.commits() - before, 3);

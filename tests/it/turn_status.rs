@@ -44,7 +44,7 @@ impl Scene {
             .start()
             .await
             .unwrap();
-        let session = runtime.session("kim", "s").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         let probe = Probe::new(session.subscribe());
         Self { runtime, session, script, probe }
     }
@@ -135,7 +135,7 @@ async fn an_ended_turn_is_told_of_a_sleeping_session_without_waking_it_and_an_un
     scene.script.next().await.finish(said("Hello."));
     turn.ended().await.unwrap();
     scene.asleep().await;
-    let other = scene.runtime.session("kim", "other").await.unwrap();
+    let other = scene.runtime.user("kim").unwrap().session("other").await.unwrap();
     let unknown = TurnId::new(Uuid::now_v7());
     assert_eq!(scene.words(id).await, "Answered, None, 7: 1 to 2.2");
     assert_eq!(scene.status(unknown).await, None);

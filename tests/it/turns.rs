@@ -20,7 +20,7 @@ async fn in_time<T>(future: impl Future<Output = T>) -> T {
 }
 
 async fn session_of(test: &TestRuntime) -> Session {
-    test.runtime.session("kim", "s").await.unwrap()
+    test.runtime.user("kim").unwrap().session("s").await.unwrap()
 }
 
 async fn with_hand() -> (TestRuntime, Session, HandScript) {
@@ -290,8 +290,8 @@ async fn turns_of_two_sessions_and_of_one_are_kept_apart() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let (one, two) = (
-        test.runtime.session("kim", "one").await.unwrap(),
-        test.runtime.session("lee", "two").await.unwrap(),
+        test.runtime.user("kim").unwrap().session("one").await.unwrap(),
+        test.runtime.user("lee").unwrap().session("two").await.unwrap(),
     );
     let (first, second) = tokio::join!(one.send("a"), two.send("b"));
     for _ in 0..2 {

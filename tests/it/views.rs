@@ -132,7 +132,7 @@ async fn race(max_feed_events: usize) {
     let mut limits = Limits::default();
     (limits.max_feed_events, limits.suggest_clear_after) = (max_feed_events, 2);
     let test = TestRuntime::with_limits(model(), limits).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let (is_over, all) = (Arc::new(AtomicBool::new(false)), session.subscribe());
     let looking: Vec<_> =
         (0..3).map(|_| tokio::spawn(looks(session.clone(), is_over.clone()))).collect();
@@ -188,7 +188,7 @@ async fn behind_a_view_nothing_stored_is_missed_or_repeated_though_the_feed_forg
 #[tokio::test]
 async fn a_view_names_the_turn_that_is_open_and_a_user_s_own_messages_by_their_keys() {
     let test = TestRuntime::new(model()).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let view = session.state().await.unwrap();
     assert_eq!((view.turn, view.messages.len()), (None, 0));
     let mut probe = Probe::new(session.subscribe());

@@ -52,17 +52,17 @@ async fn in_memory(count: usize, threads: &str) {
     for _ in 0..count {
         let call = Call::new(kim.clone(), "look", "{}");
         let begin = Instant::now();
-        runtime.dispatch(call).await.unwrap();
+        runtime.begin(call).await.unwrap().ended().await;
         times.push(begin.elapsed());
     }
     row(&format!("dispatch of a reading tool, memory store, {threads}"), times);
 
     let mut times = Vec::new();
-    let mut session = runtime.session("kim", "0").await.unwrap();
+    let mut session = runtime.user("kim").unwrap().session("0").await.unwrap();
     for number in 0..count {
         // A fresh chat from time to time, because the model's prompt grows with each turn.
         if number % 20 == 0 {
-            session = runtime.session("kim", &number.to_string()).await.unwrap();
+            session = runtime.user("kim").unwrap().session(&number.to_string()).await.unwrap();
         }
         let begin = Instant::now();
         session.send("look").await.unwrap().ended().await.unwrap();
@@ -106,7 +106,7 @@ async fn life_toolkit(count: usize) {
             let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string())
                 .approver(Approver::Decided(Decision::Approve));
             let begin = Instant::now();
-            runtime.dispatch(call).await.unwrap();
+            runtime.begin(call).await.unwrap().ended().await;
             times.push(begin.elapsed());
         }
         row(&format!("life: {name}, SQLite at FULL"), times);

@@ -161,7 +161,7 @@ async fn dispatch(store: &SqliteStore, (page, block): (&str, &str), rounds: usiz
         for _ in 0..rounds {
             let call = Call::new(UserId::new("kim").unwrap(), name, arguments.to_string());
             let begun = Instant::now();
-            let report = runtime.dispatch(call).await.unwrap();
+            let report = runtime.begin(call).await.unwrap().ended().await;
             times.push(begun.elapsed());
             assert!(
                 report.outcome().is_some_and(madang::tool::ToolOutcome::is_ok),

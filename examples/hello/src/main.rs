@@ -11,7 +11,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         });
         let store = SqliteStore::in_memory([]).await?;
         let runtime = Runtime::builder().model(parrot).store(store).start().await?;
-        let session = runtime.session("kim", "chat-1").await?;
+        let session = runtime.user("kim")?.session("chat-1").await?;
         println!("{}", session.send("Good day!").await?.text().await?);
         Ok(runtime.shutdown().await?)
     })?

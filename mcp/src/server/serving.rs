@@ -348,8 +348,8 @@ impl ToolServer {
     }
 
     async fn decide(&self, caller: &ToolCaller, request: &ApprovalRequest, decision: Decision) {
-        let decide =
-            |decision| self.runtime.decide(&caller.user, request.call, request.digest, decision);
+        let user = self.runtime.user_with_id(&caller.user);
+        let decide = |decision| user.decide(request.call, request.digest, decision);
         let mut decided = decide(decision).await;
         if let Err(DecisionError::MessageTooLong { .. }) = decided {
             // The no counts more than its words.

@@ -35,13 +35,18 @@ async fn the_model_hears_of_it_and_the_chat_goes_on() {
         ScriptedCompletion::text("Here I am."),
     ];
     let scene = Scene::playing(script, NEWEST, json!([tool("die")]), json!({})).await;
-    let session = scene.runtime.session("kim", "chat").await.unwrap();
+    let session = scene.runtime.user("kim").unwrap().session("chat").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let options = TurnOptions::default();
     let turn = session.send_with("go", options).await.unwrap();
     let request = probe.approval_request().await;
     let user = UserId::new("kim").unwrap();
-    scene.runtime.decide(&user, request.call, request.digest, Decision::Approve).await.unwrap();
+    scene
+        .runtime
+        .user_with_id(&user)
+        .decide(request.call, request.digest, Decision::Approve)
+        .await
+        .unwrap();
     turn.ended().await.unwrap();
     let turn = session.send("are you there?").await.unwrap();
     assert_eq!(turn.text().await.unwrap(), "Here I am.");
@@ -113,7 +118,7 @@ async fn a_dismissed_turn_tells_the_server_to_stop() {
         let script = [ScriptedCompletion::call("s__hang", &json!({ "text": "x" }))];
         let more = json!({ "trust": "annotations" });
         let scene = Scene::playing(script, version, json!([read("hang")]), more).await;
-        let session = scene.runtime.session("kim", "chat").await.unwrap();
+        let session = scene.runtime.user("kim").unwrap().session("chat").await.unwrap();
         let turn = session.send("go").await.unwrap();
         let notes = scene.folder.notes();
         until("the call", async || calls(notes, "hang").len() == 1).await;
@@ -131,7 +136,7 @@ async fn a_dismissed_turn_tells_the_server_to_stop() {
 
 /// Begins a turn whose call waits until the file `go` is there.
 async fn waiting(scene: &Scene, on_dismiss: OnDismiss) -> (Session, Turn) {
-    let session = scene.runtime.session("kim", "chat").await.unwrap();
+    let session = scene.runtime.user("kim").unwrap().session("chat").await.unwrap();
     let options = TurnOptions { on_dismiss, ..TurnOptions::default() };
     let turn = session.send_with("go", options).await.unwrap();
     let notes = scene.folder.notes();
@@ -171,8 +176,10 @@ async fn a_call_that_runs_when_the_runtime_ends_is_waited_for() {
     let mut probe = Probe::new(session.subscribe());
     let notes = scene.folder.notes();
     let (closed, ()) = tokio::join!(scene.runtime.shutdown(), async {
-        until("the end has begun", async || scene.runtime.session("kim", "another").await.is_err())
-            .await;
+        until("the end has begun", async || {
+            scene.runtime.user("kim").unwrap().session("another").await.is_err()
+        })
+        .await;
         std::fs::write(notes.join("go"), "").unwrap();
     });
     closed.unwrap();

@@ -1,7 +1,7 @@
 //! Our own server never runs what needs an approval without a plain yes.
 
 use madang::{
-    LanguageTag, UserId,
+    LanguageTag,
     approval::{Decision, InboxItem},
     ledger::Effect,
 };
@@ -111,16 +111,15 @@ async fn a_question_without_an_answer_expires() {
 #[tokio::test]
 async fn a_decision_elsewhere_counts_and_ends_the_question() {
     let offered = Offered::new().await;
-    let kim = UserId::new("kim").unwrap();
-    let mut inbox = offered.runtime.inbox(&kim).await.unwrap();
+    let kim = offered.runtime.user("kim").unwrap();
+    let mut inbox = kim.inbox().await.unwrap();
     let client = offered.client("kim", Person::answering([]), &ProtocolVersion::V_2025_11_25).await;
     let deciding = async {
         loop {
             if let InboxItem::ApprovalRequested { request } = inbox.next().await.unwrap() {
                 until("the form is shown", async || !client.shown().is_empty()).await;
-                let decided =
-                    offered.runtime.decide(&kim, request.call, request.digest, Decision::Approve);
-                return decided.await.unwrap();
+                let decided = kim.decide(request.call, request.digest, Decision::Approve).await;
+                return decided.unwrap();
             }
         }
     };

@@ -91,7 +91,8 @@ impl Scene {
     pub(crate) async fn call_with(&self, tool: &str, approver: Approver) -> CallReport {
         let call =
             Call::new(UserId::new("kim").unwrap(), tool, r#"{"text":"hi"}"#).approver(approver);
-        tokio::time::timeout(PATIENCE, self.runtime.dispatch(call)).await.unwrap().unwrap()
+        let running = self.runtime.begin(call).await.unwrap();
+        tokio::time::timeout(PATIENCE, running.ended()).await.unwrap()
     }
 
     pub(crate) async fn end(self) {

@@ -96,7 +96,7 @@ async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
     let user = wanted.tools.person.user.clone();
     let fresh = || SessionId::new(Uuid::now_v7().to_string()).expect("a UUID is a short text");
     let id = wanted.session.clone().unwrap_or_else(fresh);
-    runtime.session(user.as_str(), id.as_str()).await.map_err(|error| match error {
+    runtime.user_with_id(&user).session(id.as_str()).await.map_err(|error| match error {
         SessionError::Foreign(_) => Failure::because(
             format!("session {id} belongs to another user than {user}: give another --session, or its --user"),
             error,

@@ -104,7 +104,8 @@ pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     let builder = builder.model(player.clone()).clock(clock.clone()).limits(limits());
     let builder = stage.system.into_iter().fold(builder, Builder::system);
     let runtime = builder.start().await.map_err(Failure::of)?;
-    let session = runtime.session(PERSON, &case.id).await.map_err(Failure::of)?;
+    let person = runtime.user(PERSON).map_err(Failure::of)?;
+    let session = person.session(&case.id).await.map_err(Failure::of)?;
     let (known, cast) = (NamedResults::new(), stage.cast);
     let mut running = CaseRun { case, runtime, session, player, clock, known, cast };
     let seen = running.run().await;
@@ -162,8 +163,8 @@ impl CaseRun<'_> {
         let user = UserId::new(call.user.as_deref().unwrap_or(PERSON)).map_err(Failure::of)?;
         let wanted = madang::Call::new(user, &*call.name, Value::from(arguments).to_string());
         let wanted = wanted.approver(Approver::Decided(Decision::Approve));
-        let report = self.runtime.dispatch(wanted.language(self.case.language.tag())).await;
-        let report = report.map_err(Failure::of)?;
+        let running = self.runtime.begin(wanted.language(self.case.language.tag())).await;
+        let report = running.map_err(Failure::of)?.ended().await;
         let Some(ToolOutcome::Ok(ok)) = report.record.outcome else {
             let (name, envelope) = (&call.name, report.envelope);
             return Err(self.failed(&format!("{name} in its setup gave {envelope}")));

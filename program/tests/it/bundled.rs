@@ -38,7 +38,7 @@ fn last_words(messages: &[madang::event::ChatMessage]) -> String {
 #[tokio::test]
 async fn a_search_is_answered_with_items_of_the_catalogue() {
     let runtime = runtime().await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     session.send("수면에 좋은 프로토콜 찾아줘").await.unwrap().ended().await.unwrap();
     let messages = session.state().await.unwrap().messages;
     let calls: Vec<(&str, &Value)> = messages
@@ -61,7 +61,7 @@ async fn a_search_is_answered_with_items_of_the_catalogue() {
 /// Asks for a habit and answers the question. Returns the model's last text and the number of habits.
 async fn add(decision: Decision) -> (String, usize) {
     let runtime = runtime().await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("감사 일기 습관으로 추가해줘").await.unwrap();
     let request = probe.approval_request().await;
@@ -71,7 +71,7 @@ async fn add(decision: Decision) -> (String, usize) {
     let words = last_words(&session.state().await.unwrap().messages);
     let list =
         Call::new(UserId::new("kim").unwrap(), "list_active_habits", "{}").approver(Approver::None);
-    let report = runtime.dispatch(list).await.unwrap();
+    let report = runtime.begin(list).await.unwrap().ended().await;
     let envelope: Value = serde_json::from_str(&report.envelope).unwrap();
     let habits = envelope["data"]["items"].as_array().map_or(usize::MAX, Vec::len);
     runtime.shutdown().await.unwrap();

@@ -23,7 +23,7 @@ async fn its_turns_are_answered_beside_tools_that_only_a_system_text_lists() {
         let store = SqliteStore::in_memory([&*life::MIGRATIONS]).await.unwrap();
         let runtime = Runtime::builder().model(model).store(store);
         let runtime = runtime.tools(life::tools()).start().await.unwrap();
-        let session = runtime.session("kim", "s").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         for said in ["hello", "are you there?"] {
             let end = session.send(said).await.unwrap().ended().await.unwrap();
             assert_eq!(end.ending, TurnEnding::Answered, "{template}");

@@ -36,7 +36,7 @@ async fn chat(
     let runs = tool.runs();
     let store = SqliteStore::in_memory([]).await.unwrap();
     let runtime = Runtime::builder().model(model).store(store).tool(tool).start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let end = session.send("hello").await.unwrap().ended().await.unwrap();
     let messages = session.state().await.unwrap().messages;
     let (mut calls, mut words) = (Vec::new(), None);

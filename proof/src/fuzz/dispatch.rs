@@ -79,8 +79,9 @@ impl TestRuntime {
         let before = self.store.connection().values().len();
         let report = self.clock.block_on(async {
             let call = Call::new(user, name, arguments).approver(confirm);
-            let ended = tokio::time::timeout(PATIENCE, self.runtime.dispatch(call)).await;
-            ended.expect("every call ends").expect("the runtime is open")
+            let running = self.runtime.begin(call).await.expect("the runtime is open");
+            let ended = tokio::time::timeout(PATIENCE, running.ended()).await;
+            ended.expect("every call ends")
         });
         let written = self.store.connection().values().len() - before;
         let outcome = report.outcome().expect("no turn was dismissed");
@@ -129,7 +130,7 @@ impl TestRuntime {
                 if LITERAL.contains(&name) {
                     assert_eq!(ok.data, **ran, "the report has the arguments that ran");
                 }
-                let checked = tool.validate(Value::clone(&ran)).expect("what ran is valid");
+                let checked = tool.validate(Value::clone(ran)).expect("what ran is valid");
                 assert_eq!(checked.arguments, **ran, "and without unknown keys");
                 let asks = name == "asks" && tool.tool().asks(ran);
                 assert!(approves || !asks, "a person approved");

@@ -28,7 +28,7 @@ named! {
     /// A target of the bytes.
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     pub enum Target {
-        /// A call through `Runtime::dispatch`: tool, decision and raw arguments.
+        /// A call through `Runtime::begin`: tool, decision and raw arguments.
         Dispatch = "dispatch",
         /// Streamed text of a model, through the parser of tool calls.
         Parser = "parser",

@@ -164,7 +164,7 @@ async fn resolve(
         b"false" => EffectResolution::DidNot,
         _ => return Ok(()),
     };
-    let session = runtime.session(row.user.as_str(), row.session.as_str()).await?;
+    let session = runtime.user_with_id(&row.user).session(row.session.as_str()).await?;
     witness.note(Line::Resolves { call, resolution });
     // A handler that still runs has the first word.
     session.resolve(call, resolution).await?;

@@ -100,7 +100,7 @@ impl Person {
         let other = Digest::new([7; 32]);
         for (user, digest) in [(stranger, request.digest), (self.session.user().clone(), other)] {
             let (runtime, yes) = (&self.life.runtime, Decision::Approve);
-            let result = runtime.decide(&user, request.call, digest, yes).await;
+            let result = runtime.user_with_id(&user).decide(request.call, digest, yes).await;
             self.life.scene.fate.note(format_args!("a stranger is told {result:?}"));
             if result.is_ok() {
                 let what = format!("a stranger answered for {}", request.call);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use madang::{Clock as _, Dismissed, TurnId, error::DismissError};
+use madang::{Clock as _, TurnId, error::DismissError, turn::Dismissed};
 use tokio::time::sleep;
 
 use super::{person::Person, plan::Act};
@@ -49,9 +49,8 @@ impl Person {
 
     /// Leaves the session of another person.
     async fn leaves_another(&self) {
-        let sessions = &self.life.scene.sessions;
-        let other = &sessions[(self.number + 1) % sessions.len()];
-        if let Ok(session) = self.life.runtime.session(&other.user, &other.name).await {
+        let people = self.life.scene.sessions.len();
+        if let Ok(session) = self.life.session((self.number + 1) % people).await {
             let _ = session.dismiss().await;
         }
     }

@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    Builder, Clock as _, Limits, Runtime,
-    error::{Bound, BuildError},
+    Builder, Clock as _, Limits, Runtime, Session,
+    error::{Bound, BuildError, SessionError},
     model::{Completion, ModelError, PromptMessage},
     store::Store,
 };
@@ -151,14 +151,19 @@ impl Life {
         }
     }
 
+    /// Opens the session of this number for its person.
+    pub(crate) async fn session(&self, number: usize) -> Result<Session, SessionError> {
+        let plan = &self.scene.sessions[number];
+        self.runtime.user(&plan.user)?.session(&plan.name).await
+    }
+
     /// Kills an actor, and waits for its successor if all sessions share it.
     pub(crate) async fn kill(&self, victim: Victim) {
         self.scene.fate.note(format_args!("{victim:?} is killed"));
         let tree = self.runtime.actors();
         match victim {
             Victim::Session(number) => {
-                let plan = &self.scene.sessions[number];
-                if let Ok(session) = self.runtime.session(&plan.user, &plan.name).await {
+                if let Ok(session) = self.session(number).await {
                     session.kill();
                 }
             }

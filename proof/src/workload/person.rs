@@ -50,9 +50,8 @@ pub(super) struct Person {
 impl Person {
     /// Opens the session, with as many attempts as that takes. `None` if the runtime is closed.
     pub(super) async fn open(life: &Arc<Life>, number: usize) -> Option<Self> {
-        let plan = &life.scene.sessions[number];
         loop {
-            let failed = match life.runtime.session(&plan.user, &plan.name).await {
+            let failed = match life.session(number).await {
                 Ok(session) => {
                     let (life, answers) = (life.clone(), Arc::default());
                     return Some(Self { life, number, session, answers });

@@ -116,7 +116,7 @@ async fn each<F: Future<Output = ()> + Send>(
         let (runtime, permit) = (runtime.clone(), permits.clone().acquire_owned().await.unwrap());
         acting.spawn(async move {
             let user = format!("{}/{}", chats::SERVICE, chats::user(number));
-            act(runtime.session(&user, &chats::name(number)).await.unwrap()).await;
+            act(runtime.user(&user).unwrap().session(&chats::name(number)).await.unwrap()).await;
             drop(permit);
         });
     }
@@ -131,7 +131,7 @@ async fn plain(runtime: &Runtime, chats: usize, turns: usize) -> u128 {
         let runtime = runtime.clone();
         talking.spawn(async move {
             let user = format!("{}/{}", chats::SERVICE, chats::user(number));
-            let chat = runtime.session(&user, &chats::name(number)).await.unwrap();
+            let chat = runtime.user(&user).unwrap().session(&chats::name(number)).await.unwrap();
             let mut events = chat.subscribe();
             for _ in 0..turns {
                 let _ = chat.send("hi").await.unwrap();

@@ -103,7 +103,7 @@ impl Caller {
     /// A problem where it does not exist or is another user's, the same for both.
     pub(crate) async fn session(&self, runtime: &Runtime, id: &str) -> Result<Session, Problem> {
         let session = session_id(id)?;
-        let found = runtime.find_session(&self.user, &session).await?;
+        let found = runtime.user_with_id(&self.user).find_session(&session).await?;
         found.ok_or_else(Problem::not_found)
     }
 }

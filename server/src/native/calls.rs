@@ -83,7 +83,7 @@ async fn resolve(
     let call = call_id(&call)?;
     let row = row_of(&shared, &caller, call).await?;
     // An admin sees the calls of others, and speaks for none of them.
-    let session = shared.runtime.find_session(&caller.user, &row.session).await?;
+    let session = shared.runtime.user_with_id(&caller.user).find_session(&row.session).await?;
     session.ok_or_else(Problem::not_found)?.resolve(call, effect).await?;
     Ok(json(&row_of(&shared, &caller, call).await?))
 }
@@ -165,7 +165,7 @@ async fn call(
     let mut call = body.time_zone.into_iter().fold(call, Call::time_zone);
     if let Some(session) = body.session {
         let session = session_id(&session)?;
-        let found = shared.runtime.find_session(&caller.user, &session).await?;
+        let found = shared.runtime.user_with_id(&caller.user).find_session(&session).await?;
         found.ok_or_else(Problem::not_found)?;
         call = call.session(session);
     }

@@ -79,7 +79,7 @@ async fn inbox(
 ) -> Result<Response, Problem> {
     let expected = "It is the `next` of the page before.";
     let after: Option<InboxPlace> = query.parse("after", expected)?;
-    let mut inbox = shared.runtime.inbox(&caller.user).await?;
+    let mut inbox = shared.runtime.user_with_id(&caller.user).inbox().await?;
     match inbox.next().await {
         Some(InboxItem::Snapshot { requests }) => Ok(json(&page(&shared, requests, after))),
         Some(_) | None => Err(Problem::draining()), // the first item is a snapshot while the runtime lives
@@ -102,6 +102,6 @@ fn page(
 
 async fn events(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Response, Problem> {
     let stream = OpenStream::new(&shared, &caller, "inbox")?;
-    let inbox = shared.runtime.inbox(&caller.user).await?;
+    let inbox = shared.runtime.user_with_id(&caller.user).inbox().await?;
     Ok(stream.of(Items::Inbox(Box::new(inbox)), InboxMapper::default()))
 }

@@ -101,7 +101,7 @@ async fn open(
 ) -> Result<Response, Problem> {
     let id = id.unwrap_or_else(|| Uuid::new_v4().to_string());
     let session = session_id(&id)?;
-    let before = shared.runtime.find_session(&caller.user, &session).await?;
+    let before = shared.runtime.user_with_id(&caller.user).find_session(&session).await?;
     let opened_at = before.is_none().then(|| shared.now());
     let opened = shared.open_session(&caller.user, &id).await?;
     let status = if opened_at.is_some() { StatusCode::CREATED } else { StatusCode::OK };
@@ -128,7 +128,7 @@ async fn list(
     let before: Option<SessionCursor> = query.parse("before", expected)?;
     let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected))?;
     let page = before.into_iter().fold(page, SessionPage::before);
-    let sessions = shared.runtime.sessions(&caller.user, page).await?;
+    let sessions = shared.runtime.user_with_id(&caller.user).sessions(page).await?;
     let last = sessions.last().filter(|_| sessions.len() == limit);
     let next = last.map(|last| last.position().to_string());
     Ok(json(&SessionList { sessions, next }))

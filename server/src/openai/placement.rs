@@ -126,10 +126,11 @@ async fn join(
     named: Option<&str>,
     tried: &Tried,
 ) -> Result<(FoundChat, Option<BegunBefore>), Problem> {
-    let session = match shared.runtime.find_session(&caller.user, &tried.session).await? {
-        Some(session) => session,
-        None => new_chat(shared, caller, &tried.session, request).await?,
-    };
+    let session =
+        match shared.runtime.user_with_id(&caller.user).find_session(&tried.session).await? {
+            Some(session) => session,
+            None => new_chat(shared, caller, &tried.session, request).await?,
+        };
     let mut chat = known(shared, &session, request).await?;
     if chat.is_empty() && import(shared, &session, &request.history).await? {
         chat = known(shared, &session, request).await?;
@@ -219,7 +220,9 @@ async fn unnamed_chat(
         || TurnSession::New(SessionId::new(Uuid::new_v4().to_string()).expect("a UUID is short"));
     let Some(chain) = asked else { return Ok(new()) };
     for session in shared.memory.chats(caller.user.clone(), chain).await? {
-        let Some(session) = shared.runtime.find_session(&caller.user, &session).await? else {
+        let Some(session) =
+            shared.runtime.user_with_id(&caller.user).find_session(&session).await?
+        else {
             continue;
         };
         if known(shared, &session, request).await?.has_history_of(request).await {

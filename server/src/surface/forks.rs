@@ -182,7 +182,7 @@ async fn forks(
 ) -> Result<Vec<Session>, Problem> {
     let mut found = Vec::new();
     for fork in shared.memory.forks(caller.user.clone(), name.clone()).await? {
-        found.extend(shared.runtime.find_session(&caller.user, &fork).await?);
+        found.extend(shared.runtime.user_with_id(&caller.user).find_session(&fork).await?);
     }
     Ok(found)
 }

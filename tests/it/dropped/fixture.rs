@@ -61,7 +61,7 @@ impl StoreFixture {
     }
 
     pub(super) async fn session(&self, id: usize) -> Session {
-        self.runtime.session("kim", &format!("s{id}")).await.unwrap()
+        self.runtime.user("kim").unwrap().session(&format!("s{id}")).await.unwrap()
     }
 
     /// The calls that wrote a row, in the order of the rows.
@@ -81,7 +81,7 @@ impl StoreFixture {
     /// Waits until nothing runs, and compares what the ledger says with what is in the tables.
     pub(super) async fn resolved(&self) {
         // The dispatcher takes calls in their order: behind this one, all before it are counted as running.
-        self.runtime.dispatch(Call::new(kim(), "barrier", "{}")).await.unwrap();
+        self.runtime.begin(Call::new(kim(), "barrier", "{}")).await.unwrap().ended().await;
         until(async || self.runtime.running_tasks() == 0).await;
         let calls = self.runtime.ledger(&LedgerFilter::default()).await.unwrap();
         let mut committed = Vec::new();

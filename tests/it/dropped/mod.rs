@@ -20,7 +20,7 @@ use madang::{
 use madang_testing::{Probe, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use sqlx::SqliteConnection;
 
-use crate::support::kim;
+use crate::support::{dispatched, kim};
 
 use fixture::{
     StoreFixture, after_every_poll, builder, dropped_after, free, goes_on, tools, until,
@@ -201,7 +201,7 @@ async fn coming_back_dropped_reads_the_same_from_there_the_next_time() {
         let session = fixture.session(polls).await;
         session.send("go").await.unwrap().ended().await.unwrap();
         drop(session);
-        let session = fixture.runtime.session("kim", &name).await.unwrap();
+        let session = fixture.runtime.user("kim").unwrap().session(&name).await.unwrap();
         let back = dropped_after(polls, session.subscribe_after(EventCursor::START)).await;
         let mut events = session.subscribe_after(EventCursor::START).await.unwrap();
         let mut entries = Vec::new();
@@ -278,8 +278,8 @@ async fn opening_a_session_dropped_leaves_one_that_can_be_opened() {
     let fixture = StoreFixture::new("add_row").await;
     after_every_poll(async |polls| {
         let id = format!("o{polls}");
-        let opened = dropped_after(polls, fixture.runtime.session("kim", &id)).await;
-        let session = fixture.runtime.session("kim", &id).await.unwrap();
+        let opened = dropped_after(polls, fixture.runtime.user("kim").unwrap().session(&id)).await;
+        let session = fixture.runtime.user("kim").unwrap().session(&id).await.unwrap();
         let state = dropped_after(polls, session.state()).await;
         let running = dropped_after(polls, session.turn()).await;
         let filter = LedgerFilter::default();
@@ -303,7 +303,7 @@ async fn dispatch_dropped_leaves_the_call_running_to_its_end() {
             let before = fixture.rows().await.len();
             let confirm = decision.clone().map_or(Approver::None, Approver::Decided);
             let call = Call::new(kim(), name, "{}").approver(confirm);
-            let ended = dropped_after(polls, fixture.runtime.dispatch(call)).await;
+            let ended = dropped_after(polls, dispatched(&fixture.runtime, call)).await;
             fixture.resolved().await;
             let written = fixture.rows().await.len() - before;
             assert!(written <= 1 && (ended.is_none() || written == 1));

@@ -19,7 +19,7 @@ use super::{Gate, Version, named, question_end};
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn of_a_yes_and_a_no_at_once_exactly_one_wins_and_the_ledger_agrees() {
     let mut gate = Gate::new().await;
-    let other_handle = gate.runtime.session("kim", "s").await.unwrap();
+    let other_handle = gate.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut yeses = 0_usize;
     for round in 0..150 {
         let turn = gate.turn(&[("save", named(&format!("row {round}")))]).await;

@@ -128,7 +128,7 @@ impl Gate {
             }
         };
         let runtime = builder.start().await.unwrap();
-        let session = runtime.session("kim", "s").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         let probe = Probe::new(session.subscribe());
         Self { runtime, store, watch, session, script, probe }
     }

@@ -81,10 +81,10 @@ async fn the_tool_runs_without_a_question_and_each_call_has_an_approval_of_its_o
 async fn another_tool_and_another_session_ask() {
     let mut gate = given().await;
     assert!(asks(&mut gate, "erase").await);
-    gate.session = gate.runtime.session("kim", "another").await.unwrap();
+    gate.session = gate.runtime.user("kim").unwrap().session("another").await.unwrap();
     assert_eq!(tools(&gate.session).await, <[String; 0]>::default());
     assert!(asks(&mut gate, "save").await);
-    gate.session = gate.runtime.session("lee", "third").await.unwrap();
+    gate.session = gate.runtime.user("lee").unwrap().session("third").await.unwrap();
     assert!(asks(&mut gate, "save").await);
     gate.shutdown().await;
 }
@@ -237,7 +237,7 @@ async fn an_end_of_it_whose_reply_is_lost_is_told_as_it_happened() {
 async fn a_session_that_was_created_is_opened_though_the_stores_reply_was_lost() {
     let gate = given().await;
     gate.store.lose_next_commit_reply();
-    let session = gate.runtime.session("lee", "new").await.unwrap();
+    let session = gate.runtime.user("lee").unwrap().session("new").await.unwrap();
     assert!(session.state().await.unwrap().messages.is_empty());
 }
 

@@ -26,7 +26,8 @@ fn of_client(name: &str) -> Vec<Imported> {
 async fn of_two_imports_at_once_one_wins_whole() {
     let test = TestRuntime::new(talks()).await;
     for round in 0..50 {
-        let session = test.runtime.session("kim", &format!("chat {round}")).await.unwrap();
+        let session =
+            test.runtime.user("kim").unwrap().session(&format!("chat {round}")).await.unwrap();
         let start = Arc::new(Barrier::new(3));
         let imports = ["one", "two", "three"].map(|name| {
             let (session, start) = (session.clone(), start.clone());
@@ -55,7 +56,8 @@ async fn of_two_imports_at_once_one_wins_whole() {
 async fn a_turn_beside_an_import_comes_behind_it_or_keeps_it_out() {
     let test = TestRuntime::new(talks()).await;
     for round in 0..50 {
-        let session = test.runtime.session("kim", &format!("chat {round}")).await.unwrap();
+        let session =
+            test.runtime.user("kim").unwrap().session(&format!("chat {round}")).await.unwrap();
         let start = Arc::new(Barrier::new(2));
         let import = {
             let (session, start) = (session.clone(), start.clone());
@@ -105,7 +107,7 @@ async fn a_session_does_not_make_room_for_another_while_a_history_is_being_store
     limits.max_awake_sessions = 1;
     let test = TestRuntime::with_limits(talks(), limits).await;
     let (session, other) =
-        (session_of(&test).await, test.runtime.session("kim", "2").await.unwrap());
+        (session_of(&test).await, test.runtime.user("kim").unwrap().session("2").await.unwrap());
     let (import, paused) = under_way(&test, &session).await;
     let refused = other.state().await;
     let Err(SessionError::Overloaded(refusal)) = refused else { panic!("{refused:?}") };

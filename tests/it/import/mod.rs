@@ -59,7 +59,7 @@ async fn messages(session: &Session) -> Vec<ChatMessage> {
 }
 
 async fn session_of(test: &TestRuntime) -> Session {
-    test.runtime.session("kim", "s").await.unwrap()
+    test.runtime.user("kim").unwrap().session("s").await.unwrap()
 }
 
 async fn empty_chat() -> (TestRuntime, Session) {
@@ -133,19 +133,19 @@ async fn only_a_chat_without_any_entry_takes_a_history() {
     let refused = session.import(history()).await;
     assert!(matches!(refused, Err(ImportError::HasBegun)), "cleared is not empty: {refused:?}");
 
-    let called = test.runtime.session("kim", "called").await.unwrap();
+    let called = test.runtime.user("kim").unwrap().session("called").await.unwrap();
     let call = madang::Call::new(crate::support::kim(), "search", "{}");
-    test.runtime.dispatch(call.session(called.id().clone())).await.unwrap();
+    test.runtime.begin(call.session(called.id().clone())).await.unwrap().ended().await;
     let refused = called.import(history()).await;
     assert!(matches!(refused, Err(ImportError::HasBegun)), "a call is an entry: {refused:?}");
 
-    let again = test.runtime.session("kim", "again").await.unwrap();
+    let again = test.runtime.user("kim").unwrap().session("again").await.unwrap();
     again.import(history()).await.unwrap();
     let refused = again.import(history()).await;
     assert!(matches!(refused, Err(ImportError::HasBegun)), "{refused:?}");
     assert_eq!(words(&messages(&again).await), HISTORY);
 
-    let cleared = test.runtime.session("kim", "empty").await.unwrap();
+    let cleared = test.runtime.user("kim").unwrap().session("empty").await.unwrap();
     cleared.clear().await.unwrap();
     cleared.import(history()).await.expect("clearing an empty chat leaves it empty");
     test.shutdown().await;
@@ -202,7 +202,7 @@ async fn the_bytes_of_a_history_count_like_those_of_a_text() {
     session.import(history()).await.expect("nothing is stored before");
     let Err(TurnRefused::Overloaded(refusal)) = session.send("hi").await else { panic!("let in") };
     assert_eq!(refusal.bound, Bound::StoredBytes, "what was imported counts");
-    let other = test.runtime.session("kim", "other").await.unwrap();
+    let other = test.runtime.user("kim").unwrap().session("other").await.unwrap();
     let Err(ImportError::Overloaded(refusal)) = other.import(history()).await else {
         panic!("let in")
     };

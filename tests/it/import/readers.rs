@@ -50,7 +50,7 @@ async fn a_history_is_told_alike_live_and_later_and_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("import.db");
     let first = runtime(&path).await;
-    let session = first.session("kim", "s").await.unwrap();
+    let session = first.user("kim").unwrap().session("s").await.unwrap();
     let mut live = session.subscribe();
     session.import(history()).await.unwrap();
     let told = read(&mut live, 1).await;
@@ -62,7 +62,7 @@ async fn a_history_is_told_alike_live_and_later_and_after_a_restart() {
     drop((session, live, first));
 
     let second = runtime(&path).await;
-    let session = second.session("kim", "s").await.unwrap();
+    let session = second.user("kim").unwrap().session("s").await.unwrap();
     assert!(session.turn().await.unwrap().is_none(), "no turn of it goes on");
     assert_eq!(words(&messages(&session).await)[..4], HISTORY);
     let all = from(&session, "0", 2).await;
@@ -80,7 +80,7 @@ async fn an_event_says_its_origin_only_where_it_was_imported() {
     let store = SqliteStore::in_memory([]).await.unwrap();
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]);
     let runtime = Runtime::builder().model(model).store(store).start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     session.import(history()).await.unwrap();
     session.send("hi").await.unwrap().ended().await.unwrap();
     let events: Vec<Value> = from(&session, "0", 2)
@@ -119,7 +119,7 @@ async fn a_forgotten_user_leaves_nothing_of_a_history() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("import.db");
     let first = runtime(&path).await;
-    let session = first.session("kim", "s").await.unwrap();
+    let session = first.user("kim").unwrap().session("s").await.unwrap();
     session.import(history()).await.unwrap();
     first.shutdown().await.unwrap();
     drop((session, first));

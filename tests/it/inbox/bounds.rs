@@ -39,7 +39,7 @@ async fn no_more_inboxes_are_open_than_are_allowed_and_a_dropped_one_leaves_at_o
     }
     let refused = async |user: &str| {
         let user = UserId::new(user).unwrap();
-        match test.runtime.inbox(&user).await {
+        match test.runtime.user_with_id(&user).inbox().await {
             Err(InboxError::Overloaded(LimitExceeded { bound, scope, max, .. })) => {
                 (bound, scope, max)
             }

@@ -51,7 +51,7 @@ async fn a_request_whose_turn_or_call_is_dismissed_is_told_as_dismissed() {
     call.dismiss();
     assert_eq!(ended(&mut inbox, &request).await, cancelled(CancelReason::Dismissed));
     call.ended().await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     let asks = wanted("save", &json!({ "name": "b" }));
     script.next().await.finish(Completion { tool_calls: vec![asks], ..Completion::default() });
@@ -73,7 +73,8 @@ async fn the_death_of_the_confirm_actor_ends_no_request_in_an_inbox_and_leaves_n
     for _ in 0..3 {
         test.runtime.actors().confirm.kill().await;
         // Opened meanwhile, an inbox tells both as open.
-        let meanwhile = snapshot(&mut test.runtime.inbox(&kim()).await.unwrap()).await;
+        let meanwhile =
+            snapshot(&mut test.runtime.user_with_id(&kim()).inbox().await.unwrap()).await;
         assert_eq!(meanwhile.len(), 2);
         until_asked(&test, 2).await;
     }
@@ -89,7 +90,7 @@ async fn the_death_of_the_confirm_actor_ends_no_request_in_an_inbox_and_leaves_n
     confirm.after(&gone).await;
     one.ended().await;
     other.ended().await;
-    assert_eq!(snapshot(&mut test.runtime.inbox(&kim()).await.unwrap()).await, []);
+    assert_eq!(snapshot(&mut test.runtime.user_with_id(&kim()).inbox().await.unwrap()).await, []);
     drop(inbox);
     test.shutdown().await;
 }
@@ -98,7 +99,7 @@ async fn the_death_of_the_confirm_actor_ends_no_request_in_an_inbox_and_leaves_n
 async fn a_request_stays_open_in_an_inbox_where_the_actor_of_its_session_dies() {
     let (test, mut script) = with_limits(|_| {}).await;
     let mut inbox = inbox_of(&test.runtime, &kim()).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     let asks = wanted("save", &json!({ "name": "a" }));
     script.next().await.finish(Completion { tool_calls: vec![asks], ..Completion::default() });
@@ -156,7 +157,7 @@ async fn a_request_whose_pipeline_panics_does_not_stay_open_in_an_inbox() {
 async fn an_inbox_ends_with_the_runtime_and_calls_no_request_ended_that_stays_open() {
     let (test, mut script) = with_limits(|_| {}).await;
     let mut inbox = inbox_of(&test.runtime, &kim()).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let _ = session.send("go").await.unwrap();
     let asks = wanted("save", &json!({ "name": "a" }));
     script.next().await.finish(Completion { tool_calls: vec![asks], ..Completion::default() });
@@ -165,6 +166,6 @@ async fn an_inbox_ends_with_the_runtime_and_calls_no_request_ended_that_stays_op
     test.runtime.shutdown().await.unwrap();
     let last = timeout(PATIENCE, waits).await.expect("the inbox ends").unwrap();
     assert_eq!(last, None, "the request goes on after the next start");
-    let closed = test.runtime.inbox(&kim()).await.unwrap_err();
+    let closed = test.runtime.user_with_id(&kim()).inbox().await.unwrap_err();
     assert!(matches!(closed, madang::error::InboxError::Closed));
 }

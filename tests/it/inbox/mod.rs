@@ -59,7 +59,7 @@ async fn ended(inbox: &mut Inbox, of: &ApprovalRequest) -> ApprovalEnd {
 
 /// An inbox that has told what is open.
 async fn inbox_of(runtime: &Runtime, user: &UserId) -> Inbox {
-    let mut inbox = runtime.inbox(user).await.unwrap();
+    let mut inbox = runtime.user_with_id(user).inbox().await.unwrap();
     snapshot(&mut inbox).await;
     inbox
 }
@@ -81,7 +81,7 @@ async fn decide(
     request: &ApprovalRequest,
     decision: Decision,
 ) -> Result<(), DecisionError> {
-    runtime.decide(&request.user, request.call, request.digest, decision).await
+    runtime.user_with_id(&request.user).decide(request.call, request.digest, decision).await
 }
 
 /// Decides, as often as the request must be asked again first.

@@ -14,7 +14,7 @@ async fn an_inbox_tells_what_is_open_in_all_sessions_and_of_calls_without_a_mode
     let (test, mut script) = with_limits(|_| {}).await;
     let mut turns = Vec::new();
     for name in ["a", "b"] {
-        let session = test.runtime.session("kim", name).await.unwrap();
+        let session = test.runtime.user("kim").unwrap().session(name).await.unwrap();
         turns.push(session.send("go").await.unwrap());
         let call = wanted("save", &json!({ "name": name }));
         script.next().await.finish(Completion { tool_calls: vec![call], ..Completion::default() });
@@ -23,7 +23,7 @@ async fn an_inbox_tells_what_is_open_in_all_sessions_and_of_calls_without_a_mode
     open(&mut direct).await;
     let mut others = save(&test.runtime, lee(), "d").await;
     open(&mut others).await;
-    let mut inbox = test.runtime.inbox(&kim()).await.unwrap();
+    let mut inbox = test.runtime.user_with_id(&kim()).inbox().await.unwrap();
     // Which of them asks first is not known.
     let mut requests = snapshot(&mut inbox).await;
     while requests.len() < 3 {
@@ -42,7 +42,7 @@ async fn an_inbox_tells_what_is_open_in_all_sessions_and_of_calls_without_a_mode
         turn.ended().await.unwrap();
     }
     // The other user's request is open still, and was told to that user alone.
-    let of_lee = snapshot(&mut test.runtime.inbox(&lee()).await.unwrap()).await;
+    let of_lee = snapshot(&mut test.runtime.user_with_id(&lee()).inbox().await.unwrap()).await;
     assert_eq!(of_lee.len(), 1);
     others.dismiss();
     others.ended().await;

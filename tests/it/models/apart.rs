@@ -54,7 +54,8 @@ async fn a_full_queue_of_one_model_holds_back_no_turn_of_another() {
         model_pair(),
     ];
     let mut three = Three::of(pairs, limits).await;
-    let session = |name: &'static str| three.runtime.session("kim", name);
+    let kim = three.runtime.user("kim").unwrap();
+    let session = |name: &'static str| kim.session(name);
     let sessions = [
         session("a").await.unwrap(),
         session("b").await.unwrap(),

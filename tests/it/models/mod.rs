@@ -48,7 +48,7 @@ impl Three {
         let builder = builder.add_model("second", second).add_model("third", third);
         let builder = builder.store(MemoryStore::new()).limits(limits).tool(FakeTool::read("look"));
         let runtime = builder.start().await.unwrap();
-        let session = runtime.session("kim", "s").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         Self { runtime, session, scripts: [one, two, three] }
     }
 

@@ -15,7 +15,7 @@ async fn over(file: &Path, models: Vec<(&str, Arc<dyn ChatModel>)>) -> (Runtime,
         builder = builder.add_model(name, model);
     }
     let runtime = builder.start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     (runtime, session)
 }
 

@@ -45,7 +45,7 @@ pub(super) async fn outcome(server: &Server, index: usize, row: &Row) -> Outcome
         builder = builder.tool(tool);
     }
     let runtime = builder.start().await.unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let (mut lines, mut told) = (Vec::new(), String::new());
     for _ in 0..row.turns {
         let mut items = session.subscribe();

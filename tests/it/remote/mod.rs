@@ -33,7 +33,7 @@ async fn runtime(model: RemoteModel) -> Runtime {
 
 /// Sends a text; gives what was answered, and how the turn ended.
 async fn ask(runtime: &Runtime, text: &str) -> (String, TurnEnding, Option<TurnError>) {
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send(text).await.unwrap();
     let end = timeout(PATIENCE, turn.ended()).await.expect("the turn ends").unwrap();
     let state = session.state().await.unwrap();
@@ -59,7 +59,7 @@ async fn a_text_is_streamed_and_its_cost_told() {
         let said = says(provider, "안녕, ") + &says(provider, "Kim.") + &ends(provider);
         let mut mock = Mock::start([Reply::Stream(said)]).await;
         let runtime = runtime(mock.model(provider)).await;
-        let session = runtime.session("kim", "s").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         let mut probe = Probe::new(session.subscribe());
         let end = session.send("hi").await.unwrap().ended().await.unwrap();
         assert_eq!(end.ending, TurnEnding::Answered, "{provider:?}: {end:?}");
@@ -180,7 +180,7 @@ async fn a_dismissed_turn_closes_its_connection_within_100_ms() {
         for _ in 0..10 {
             let mut mock = Mock::start([Reply::Hold(says(provider, "Well, "))]).await;
             let runtime = runtime(mock.model(provider)).await;
-            let session = runtime.session("kim", "s").await.unwrap();
+            let session = runtime.user("kim").unwrap().session("s").await.unwrap();
             let mut probe = Probe::new(session.subscribe());
             let turn = session.send("hi").await.unwrap();
             probe.until_streamed("Well, ").await;

@@ -12,6 +12,7 @@ use madang::{
 use madang_testing::Probe;
 
 use super::life::{World, ask, effects, read};
+use crate::support::dispatched;
 
 /// The model asks for these in one completion; the process ends when a handler is at its gate.
 fn cut_off_at_the_gate(world: &World, names: &[&str]) {
@@ -279,7 +280,7 @@ fn a_direct_call_whose_caller_is_gone_has_its_end_after_the_next_start() {
         life.run(async |life| {
             let runtime = life.runtime.clone();
             let call = Call::new(UserId::new("kim").unwrap(), tool, "{}").language(LanguageTag::EN);
-            tokio::spawn(async move { runtime.dispatch(call.approver(Approver::None)).await });
+            tokio::spawn(async move { dispatched(&runtime, call.approver(Approver::None)).await });
             life.gate.begun(1).await;
         });
         world.crash(life);
@@ -297,7 +298,7 @@ fn a_direct_call_whose_caller_is_gone_has_its_end_after_the_next_start() {
         let runtime = life.runtime.clone();
         let call = Call::new(UserId::new("kim").unwrap(), "save", "{}").language(LanguageTag::EN);
         let never = Approver::Ask(Box::new(|_| Box::pin(std::future::ready(None))));
-        tokio::spawn(async move { runtime.dispatch(call.approver(never)).await });
+        tokio::spawn(async move { dispatched(&runtime, call.approver(never)).await });
         life.until_ledger(|rows| rows.iter().any(|row| &*row.name == "save")).await;
     });
     world.crash(life);

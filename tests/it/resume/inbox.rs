@@ -22,7 +22,7 @@ async fn snapshot(inbox: &mut Inbox) -> Vec<Arc<ApprovalRequest>> {
 
 async fn decide(life: &Life, request: &ApprovalRequest, decision: Decision) {
     let ApprovalRequest { user, call, digest, .. } = request;
-    life.runtime.decide(user, *call, *digest, decision).await.unwrap();
+    life.runtime.user_with_id(user).decide(*call, *digest, decision).await.unwrap();
 }
 
 /// The process ends while the request of a `save` is open.
@@ -46,9 +46,9 @@ fn the_request_of_a_session_that_sleeps_since_a_crash_is_in_the_inbox_and_can_be
     life.run(async |life| {
         // No other user's inbox wakes it.
         let lee = UserId::new("lee").unwrap();
-        assert_eq!(snapshot(&mut life.runtime.inbox(&lee).await.unwrap()).await, []);
+        assert_eq!(snapshot(&mut life.runtime.user_with_id(&lee).inbox().await.unwrap()).await, []);
         assert_eq!(life.runtime.sessions_in_memory(), 0);
-        let mut inbox = life.runtime.inbox(&kim()).await.unwrap();
+        let mut inbox = life.runtime.user_with_id(&kim()).inbox().await.unwrap();
         assert_eq!(snapshot(&mut inbox).await, [Arc::new(asked.clone())]);
         decide(life, &asked, Decision::Approve).await;
         let ended = inbox.next().await;
@@ -71,7 +71,7 @@ fn resuming_what_was_open_fills_an_inbox_that_is_open_already() {
     let mut life = world.start();
     life.run(async |life| {
         assert_eq!(life.runtime.resume_open().await, 1);
-        let mut inbox = life.runtime.inbox(&kim()).await.unwrap();
+        let mut inbox = life.runtime.user_with_id(&kim()).inbox().await.unwrap();
         assert_eq!(snapshot(&mut inbox).await, [Arc::new(asked.clone())]);
         decide(life, &asked, Decision::Deny).await;
         life.script.next().await.say("Not saved.");
@@ -86,7 +86,7 @@ fn requests_of_turns_without_room_stand_in_the_inbox_and_their_chats_are_seen_an
     let mut life = world.start();
     life.run(async |life| {
         for name in ["s", "t"] {
-            let session = life.runtime.session("kim", name).await.unwrap();
+            let session = life.runtime.user("kim").unwrap().session(name).await.unwrap();
             let mut probe = Probe::new(session.subscribe());
             ask(&session, "go").await;
             life.model_calls("", &["save"]).await;
@@ -97,13 +97,14 @@ fn requests_of_turns_without_room_stand_in_the_inbox_and_their_chats_are_seen_an
     world.limits.max_running_turns_per_user = 1;
     let mut life = world.start();
     life.run(async |life| {
-        let busy = life.runtime.session("kim", "busy").await.unwrap();
+        let busy = life.runtime.user("kim").unwrap().session("busy").await.unwrap();
         let turn = ask(&busy, "hi").await;
         let completion = life.script.next().await;
-        let asked = snapshot(&mut life.runtime.inbox(&kim()).await.unwrap()).await;
+        let asked = snapshot(&mut life.runtime.user_with_id(&kim()).inbox().await.unwrap()).await;
         assert_eq!(asked.len(), 2);
         for request in &asked {
-            let session = life.runtime.session("kim", request.session.as_str()).await.unwrap();
+            let session =
+                life.runtime.user("kim").unwrap().session(request.session.as_str()).await.unwrap();
             let state = session.state().await.unwrap();
             assert_eq!(
                 (state.messages.len(), state.approval_request.as_ref()),
@@ -111,7 +112,7 @@ fn requests_of_turns_without_room_stand_in_the_inbox_and_their_chats_are_seen_an
             );
         }
         let [first, second] = [&asked[0], &asked[1]];
-        let left = life.runtime.session("kim", first.session.as_str()).await.unwrap();
+        let left = life.runtime.user("kim").unwrap().session(first.session.as_str()).await.unwrap();
         left.dismiss().await.unwrap().stored().await.unwrap();
         decide(life, second, Decision::Approve).await;
         let call = second.call;
@@ -130,7 +131,7 @@ fn a_session_that_was_cut_off_without_an_open_request_is_not_woken_by_an_inbox()
     let mut world = World::new();
     let mut life = world.start();
     life.run(async |life| {
-        let other = life.runtime.session("kim", "without a request").await.unwrap();
+        let other = life.runtime.user("kim").unwrap().session("without a request").await.unwrap();
         ask(&other, "go").await;
         life.unfinished().await;
     });
@@ -140,7 +141,10 @@ fn a_session_that_was_cut_off_without_an_open_request_is_not_woken_by_an_inbox()
     world.later = world.limits.decision_timeout;
     let mut life = world.start();
     life.run(async |life| {
-        assert_eq!(snapshot(&mut life.runtime.inbox(&kim()).await.unwrap()).await, []);
+        assert_eq!(
+            snapshot(&mut life.runtime.user_with_id(&kim()).inbox().await.unwrap()).await,
+            []
+        );
         assert_eq!(life.runtime.sessions_in_memory(), 0);
         assert!(life.script.try_next().is_none(), "the model is not asked");
     });
@@ -148,7 +152,7 @@ fn a_session_that_was_cut_off_without_an_open_request_is_not_woken_by_an_inbox()
     world.later = std::time::Duration::ZERO;
     let mut life = world.start();
     life.run(async |life| {
-        let inbox = &mut life.runtime.inbox(&kim()).await.unwrap();
+        let inbox = &mut life.runtime.user_with_id(&kim()).inbox().await.unwrap();
         let requests = snapshot(inbox).await;
         assert_eq!(requests.len(), 1);
         assert_eq!(requests[0].session, SessionId::new("s").unwrap());

@@ -66,7 +66,11 @@ fn a_call_that_was_cut_off_before_it_began_is_told_as_not_done_and_never_run() {
             let asked = running.request().await.unwrap();
             if is_approved {
                 let ApprovalRequest { user, call, digest, .. } = &*asked;
-                life.runtime.decide(user, *call, *digest, Decision::Approve).await.unwrap();
+                life.runtime
+                    .user_with_id(user)
+                    .decide(*call, *digest, Decision::Approve)
+                    .await
+                    .unwrap();
                 // Its writes and its beginning share a commit that does not come.
                 life.gate.begun(1).await;
             }

@@ -61,7 +61,7 @@ fn another_text_under_the_same_key_is_refused_and_begins_nothing() {
         turn.ended().await.unwrap();
         assert!(matches!(submit(&session, "1", "stop").await, Err(TurnRefused::OtherText)));
         // The same key in another chat is another turn.
-        let other = life.runtime.session("kim", "other").await.unwrap();
+        let other = life.runtime.user("kim").unwrap().session("other").await.unwrap();
         let turn = submit(&other, "1", "stop").await.unwrap();
         life.script.next().await.say("Stopped.");
         turn.ended().await.unwrap();
@@ -85,7 +85,7 @@ fn a_submit_that_is_repeated_after_a_crash_finds_its_turn() {
     world.crash(life);
     let mut life = world.start();
     let end = life.run(async |life| {
-        let session = life.runtime.session("kim", "s").await.unwrap();
+        let session = life.runtime.user("kim").unwrap().session("s").await.unwrap();
         let turn = submit(&session, "1", "go").await.unwrap();
         assert_eq!(turn.id(), id);
         let completion = life.script.next().await;
@@ -96,7 +96,7 @@ fn a_submit_that_is_repeated_after_a_crash_finds_its_turn() {
     world.crash(life);
     let mut life = world.start();
     life.run(async |life| {
-        let session = life.runtime.session("kim", "s").await.unwrap();
+        let session = life.runtime.user("kim").unwrap().session("s").await.unwrap();
         assert_eq!(submit(&session, "1", "go").await.unwrap().ended().await.unwrap(), end);
         assert!(matches!(submit(&session, "1", "stop").await, Err(TurnRefused::OtherText)));
         assert!(life.script.try_next().is_none());

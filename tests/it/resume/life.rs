@@ -201,7 +201,7 @@ impl Life {
     }
 
     pub(super) async fn session(&self) -> (Session, Probe) {
-        let session = self.runtime.session("kim", "s").await.unwrap();
+        let session = self.runtime.user("kim").unwrap().session("s").await.unwrap();
         let probe = Probe::new(session.subscribe());
         (session, probe)
     }

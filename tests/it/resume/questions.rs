@@ -15,7 +15,7 @@ use madang_actors::ledger::{CallState, Transition, digest, schema_digest};
 use serde_json::json;
 
 use super::life::{World, ask, changed_save, read, slow_send, tools};
-use crate::support::wanted;
+use crate::support::{dispatched, wanted};
 
 /// The process ends while this tool's question is open.
 fn cut_off_at_a_question(world: &World, tool: &str) -> ApprovalRequest {
@@ -164,7 +164,7 @@ fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_a
     let asked = life.run(async |life| {
         // Another user's letter keeps the tool's only permit.
         let (runtime, others) = (life.runtime.clone(), send("lee", "nobody"));
-        tokio::spawn(async move { runtime.dispatch(others).await });
+        tokio::spawn(async move { dispatched(&runtime, others).await });
         life.gate.begun(1).await;
         let (session, mut probe) = life.session().await;
         ask(&session, "go").await;

@@ -21,7 +21,7 @@ use sqlx::{
 };
 
 use super::life::{Life, World, ask, tools};
-use crate::support::{data, wanted};
+use crate::support::{data, dispatched, wanted};
 
 /// The process ends while the question about `save` is open.
 fn cut_off_at_a_question(world: &World) {
@@ -180,7 +180,7 @@ fn an_approval_that_was_given_runs_after_a_crash_as_ever() {
             call.approver(madang::approval::Approver::Decided(Decision::Approve))
         };
         let (runtime, first) = (life.runtime.clone(), call("lee"));
-        tokio::spawn(async move { runtime.dispatch(first).await });
+        tokio::spawn(async move { dispatched(&runtime, first).await });
         life.gate.begun(1).await;
         let (session, mut probe) = life.session().await;
         ask(&session, "go").await;
@@ -295,7 +295,7 @@ fn a_session_whose_owner_was_changed_opens_for_no_user() {
     let mut life = world.start();
     life.run(async |life| {
         for user in ["lee", "kim"] {
-            let error = life.runtime.session(user, "s").await.unwrap_err();
+            let error = life.runtime.user(user).unwrap().session("s").await.unwrap_err();
             let SessionError::Store { cause, .. } = error else { panic!("{user}: {error:?}") };
             assert!(format!("{cause:?}").contains("NotTheOwner"), "{user}: {cause:?}");
         }
@@ -305,7 +305,7 @@ fn a_session_whose_owner_was_changed_opens_for_no_user() {
         let is_named =
             matches!(&with, Err(AuditError::Owner { user, .. }) if user.as_str() == "lee");
         assert!(is_named && without.is_ok(), "{with:?} {without:?}");
-        life.runtime.session("kim", "another").await.expect("others open as ever");
+        life.runtime.user("kim").unwrap().session("another").await.expect("others open as ever");
     });
     life.shut_down();
 }
@@ -396,7 +396,7 @@ fn a_database_opens_with_its_keys_and_says_which_one_is_missing() {
             .start()
             .await
             .unwrap();
-        runtime.session("kim", "s").await.unwrap();
+        runtime.user("kim").unwrap().session("s").await.unwrap();
         runtime.shutdown().await.unwrap();
     });
     opened(&world, &of(&[&one])).unwrap();

@@ -114,7 +114,7 @@ fn while_handlers_finish_chats_are_read_and_turns_dismissed_and_nothing_begins()
     let world = World::new();
     let mut life = world.start();
     life.run(async |life| {
-        let other = life.runtime.session("kim", "other").await.unwrap();
+        let other = life.runtime.user("kim").unwrap().session("other").await.unwrap();
         let said = other.send("hello").await.unwrap();
         life.script.next().await.say("Hi.");
         said.ended().await.unwrap();
@@ -124,9 +124,9 @@ fn while_handlers_finish_chats_are_read_and_turns_dismissed_and_nothing_begins()
         life.model_calls("", &["slow_mail", "mail"]).await;
         life.gate.begun(1).await;
         let (ended, ()) = tokio::join!(life.runtime.shutdown(), async {
-            let opens = async || life.runtime.session("kim", "new").await;
+            let opens = async || life.runtime.user("kim").unwrap().session("new").await;
             while !matches!(opens().await, Err(SessionError::Closed)) {}
-            let other = life.runtime.session("kim", "other").await.unwrap();
+            let other = life.runtime.user("kim").unwrap().session("other").await.unwrap();
             let mut told = Probe::new(other.subscribe_after(EventCursor::START).await.unwrap());
             told.until_turns_ended(1).await;
             assert_eq!(other.state().await.unwrap().messages.len(), 2);
@@ -137,7 +137,10 @@ fn while_handlers_finish_chats_are_read_and_turns_dismissed_and_nothing_begins()
             life.gate.open();
         });
         ended.unwrap();
-        assert!(matches!(life.runtime.session("kim", "other").await, Err(SessionError::Closed)));
+        assert!(matches!(
+            life.runtime.user("kim").unwrap().session("other").await,
+            Err(SessionError::Closed)
+        ));
         assert_eq!(life.runtime.running_tasks(), 0, "what woke to be read is asleep again");
     });
     life.end();
@@ -173,14 +176,14 @@ fn a_reader_that_comes_while_a_runtime_ends_hears_nothing_before_a_call_that_goe
     let mut heard = Vec::new();
     let mut life = world.start();
     let cursor = life.run(async |life| {
-        let other = life.runtime.session("kim", "other").await.unwrap();
+        let other = life.runtime.user("kim").unwrap().session("other").await.unwrap();
         ask(&other, "go").await;
         life.model_calls("", &["slow_mail"]).await;
         life.gate.begun(1).await;
         let (ended, cursor) = tokio::join!(life.runtime.shutdown(), async {
-            let opens = async || life.runtime.session("kim", "new").await;
+            let opens = async || life.runtime.user("kim").unwrap().session("new").await;
             while !matches!(opens().await, Err(SessionError::Closed)) {}
-            let session = life.runtime.session("kim", "s").await.unwrap();
+            let session = life.runtime.user("kim").unwrap().session("s").await.unwrap();
             let mut events = session.subscribe_after(EventCursor::START).await.unwrap();
             let end = session.state().await.unwrap().cursor;
             while heard.last() < Some(&end.stored) {
@@ -221,15 +224,15 @@ async fn a_clearing_that_came_before_the_end_is_stored_and_answered() {
     let start =
         async |model| Runtime::builder().model(model).store(store.clone()).start().await.unwrap();
     let before = start(ScriptedModel::new([ScriptedCompletion::text("Hi.")])).await;
-    let said = before.session("kim", "s").await.unwrap().send("hello").await.unwrap();
+    let said = before.user("kim").unwrap().session("s").await.unwrap().send("hello").await.unwrap();
     said.ended().await.unwrap();
     before.shutdown().await.unwrap();
     let runtime = start(ScriptedModel::new([])).await;
     let runs = runtime.task();
     let (ended, cleared) = tokio::join!(runtime.shutdown(), async {
-        let opens = async || runtime.session("kim", "new").await;
+        let opens = async || runtime.user("kim").unwrap().session("new").await;
         while !matches!(opens().await, Err(SessionError::Closed)) {}
-        let session = runtime.session("kim", "s").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         // This one thread goes on with the shutdown when the message is on its way to the chat, which still sleeps.
         drop(runs);
         let paused = store.pause().await;
@@ -292,7 +295,7 @@ fn an_unopened_session_stays_as_it_was_over_any_number_of_orderly_ends() {
     for _ in 0..5 {
         let mut life = world.start();
         life.run(async |life| {
-            let _session = life.runtime.session("kim", "s").await.unwrap();
+            let _session = life.runtime.user("kim").unwrap().session("s").await.unwrap();
             life.runtime.shutdown().await.unwrap();
         });
         world.crash(life);

@@ -34,7 +34,7 @@ fn an_unfinished_completion_is_asked_again_and_the_turn_ends_as_if_nothing_had_b
     let mut life = world.start();
     life.run(async |life| {
         // Opening it is enough; the first subscriber misses nothing.
-        let session = life.runtime.session("kim", "s").await.unwrap();
+        let session = life.runtime.user("kim").unwrap().session("s").await.unwrap();
         let completion = life.script.next().await;
         assert_eq!(read(completion.request()), "user: go");
         let mut probe = Probe::new(session.subscribe());
@@ -73,7 +73,7 @@ fn a_turn_goes_on_with_its_own_instructions_and_the_next_one_without() {
     world.crash(life);
     let mut life = world.start();
     life.run(async |life| {
-        let session = life.runtime.session("kim", "s").await.unwrap();
+        let session = life.runtime.user("kim").unwrap().session("s").await.unwrap();
         let completion = life.script.next().await;
         let read = completion.request().instructions.as_deref();
         assert_eq!(read, Some(&*"Be brief.".repeat(1_000)));
@@ -284,7 +284,7 @@ fn every_session_that_was_cut_off_can_be_resumed_though_no_reader_opens_it() {
     let mut life = world.start();
     life.run(async |life| {
         for name in ["a", "b", "c", "d", "e"] {
-            let session = life.runtime.session("kim", name).await.unwrap();
+            let session = life.runtime.user("kim").unwrap().session(name).await.unwrap();
             let turn = ask(&session, name).await;
             if name == "e" {
                 life.script.next().await.say("Over before the crash.");

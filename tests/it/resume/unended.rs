@@ -18,7 +18,7 @@ use madang_actors::port::BoxFuture;
 use madang_testing::{Read, ScriptedModel, SteppedStore, Steps};
 
 use super::life::{World, ask};
-use crate::support::kim;
+use crate::support::{dispatched, kim};
 
 /// Begins no transaction while that is set.
 #[derive(Debug, Clone)]
@@ -61,7 +61,7 @@ fn a_call_that_was_cut_off_ends_though_the_store_takes_no_end_at_the_start() {
         life.until_ledger(|rows| rows[0].state == CallState::Ended).await;
         assert_eq!(life.ledger().await[0].effect, Some(Effect::Unknown));
         let call = Call::new(kim(), "look", "{}");
-        life.runtime.dispatch(call).await.unwrap();
+        life.runtime.begin(call).await.unwrap().ended().await;
     });
     life.shut_down();
 }
@@ -79,7 +79,7 @@ fn a_call_in_a_chat_whose_turn_was_cut_off_is_refused_until_that_has_ended() {
     let mut life = world.start();
     let refused = life.run(async |life| {
         let call = Call::new(kim(), "note", "{}").session(session());
-        life.runtime.dispatch(call).await
+        dispatched(&life.runtime, call).await
     });
     life.end();
     assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");

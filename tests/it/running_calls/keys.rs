@@ -39,7 +39,10 @@ async fn a_call_that_is_begun_many_times_at_once_under_one_key_runs_once_and_has
                         if let Some(asked) = running.request().await {
                             let ApprovalRequest { user, call, digest, .. } = &*asked;
                             // One of the callers wins.
-                            let _ = runtime.decide(user, *call, *digest, Decision::Approve).await;
+                            let _ = runtime
+                                .user_with_id(user)
+                                .decide(*call, *digest, Decision::Approve)
+                                .await;
                         }
                         running.ended().await
                     })

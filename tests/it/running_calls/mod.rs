@@ -65,7 +65,7 @@ impl Calls {
 
     async fn decide(&self, request: &ApprovalRequest, decision: Decision) {
         let ApprovalRequest { user, call, digest, .. } = request;
-        self.runtime.decide(user, *call, *digest, decision).await.unwrap();
+        self.runtime.user_with_id(user).decide(*call, *digest, decision).await.unwrap();
     }
 
     /// Waits until the ledger has the end of this call.
@@ -159,7 +159,7 @@ async fn a_dismissed_call_that_waits_for_a_person_ends_for_all_its_holders() {
     assert_eq!((kind(&report).as_str(), report.record.effect), ("dismissed", Effect::None));
     assert_eq!(ended(&second).await, report);
     let ApprovalRequest { user, call, digest, .. } = &*asked;
-    let late = calls.runtime.decide(user, *call, *digest, Decision::Approve).await;
+    let late = calls.runtime.user_with_id(user).decide(*call, *digest, Decision::Approve).await;
     assert_eq!(late, Err(madang::error::DecisionError::NotOpen));
     drop((first, second));
     assert_eq!(ended(&calls.begin(keyed("save")).await).await, report, "a new try needs a new key");
@@ -170,7 +170,7 @@ async fn a_dismissed_call_that_waits_for_a_person_ends_for_all_its_holders() {
 #[tokio::test(start_paused = true)]
 async fn while_a_call_waits_for_a_person_its_chat_is_read_and_nothing_else_begins_there() {
     let calls = Calls::new().await;
-    let session = calls.runtime.session("kim", "chat").await.unwrap();
+    let session = calls.runtime.user("kim").unwrap().session("chat").await.unwrap();
     let mut save = calls.begin(call("save").session(session.id().clone())).await;
     let asked = request(&mut save).await.unwrap();
     let reads = async {

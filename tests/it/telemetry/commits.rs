@@ -25,7 +25,7 @@ async fn each_job_of_a_group_of_writes_is_counted() {
     for number in 0..8 {
         let runtime = test.runtime.clone();
         turns.push(tokio::spawn(async move {
-            let session = runtime.session("kim", &number.to_string()).await.unwrap();
+            let session = runtime.user("kim").unwrap().session(&number.to_string()).await.unwrap();
             session.send("go").await.unwrap().ended().await.unwrap()
         }));
     }

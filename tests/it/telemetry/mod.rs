@@ -20,13 +20,13 @@ use metrics::set_default_local_recorder;
 use serde_json::json;
 use watchers::{Meters, Spans};
 
-use crate::support::{TestRuntime, kim, wanted};
+use crate::support::{TestRuntime, dispatched, kim, wanted};
 
 const USAGE: Usage = Usage { prompt_tokens: 30, cached_tokens: 20, completion_tokens: 5 };
 
 /// Asks, and waits for the end of the turn.
 async fn turn(test: &TestRuntime, session: &str) -> TurnEnding {
-    let session = test.runtime.session("kim", session).await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session(session).await.unwrap();
     session.send("go").await.unwrap().ended().await.unwrap().ending
 }
 
@@ -35,7 +35,7 @@ async fn a_turn_is_a_span_and_its_completions_and_calls_are_inside_of_it() {
     let (spans, _watching) = Spans::watch();
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "chat-1").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("chat-1").await.unwrap();
     let turn = session.send("go").await.unwrap();
     let tool_calls = vec![wanted("note", &json!({ "name": "a" }))];
     let finish = FinishReason::ToolCalls;
@@ -132,7 +132,7 @@ async fn a_dismissal_is_an_end_and_no_error() {
     let (spans, _watching) = Spans::watch();
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     let completion = script.next().await;
     session.dismiss().await.unwrap();
@@ -171,7 +171,7 @@ async fn a_call_without_a_model_is_inside_of_the_callers_span() {
     let test = TestRuntime::without_model().await;
     let outer = tracing::info_span!(target: "madang_embedder", "request");
     let call = Call::new(kim(), "search", "{}");
-    tracing::Instrument::instrument(test.runtime.dispatch(call), outer).await.unwrap();
+    tracing::Instrument::instrument(dispatched(&test.runtime, call), outer).await.unwrap();
     test.shutdown().await;
     let tree = spans.tree();
     assert!(tree.starts_with("request\n    execute_tool\n"), "{tree}");
@@ -183,7 +183,7 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
     let _watching = set_default_local_recorder(&meters);
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("go").await.unwrap();
     assert_eq!(meters.sum("madang.permits.held{madang.bound=awake_sessions}"), Some(1.0));
     assert_eq!(meters.sum("madang.permits.held{madang.bound=running_turns}"), Some(1.0));
@@ -255,8 +255,8 @@ async fn a_refusal_is_counted_by_its_bound_and_every_permit_is_given_back() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::with_limits(model, limits).await;
     let [first, second] = [
-        test.runtime.session("kim", "1").await.unwrap(),
-        test.runtime.session("kim", "2").await.unwrap(),
+        test.runtime.user("kim").unwrap().session("1").await.unwrap(),
+        test.runtime.user("kim").unwrap().session("2").await.unwrap(),
     ];
     let turn = first.send("go").await.unwrap();
     for _ in 0..2 {
@@ -285,7 +285,8 @@ async fn a_thousand_names_of_sessions_users_and_unknown_tools_make_no_new_series
     let mut after_the_first = Vec::new();
     for number in 0..=1000 {
         let user = format!("user-{number}");
-        let session = test.runtime.session(&user, &format!("session-{number}")).await.unwrap();
+        let session =
+            test.runtime.user(&user).unwrap().session(&format!("session-{number}")).await.unwrap();
         session.send("go").await.unwrap().ended().await.unwrap();
         if number == 0 {
             after_the_first = meters.names();
@@ -316,7 +317,7 @@ async fn what_people_models_and_tools_say_is_in_no_span_and_in_no_metric() {
         ScriptedCompletion::error(SECRET),
     ];
     let test = TestRuntime::new(ScriptedModel::new(script)).await;
-    let session = test.runtime.session("kim", "s").await.unwrap();
+    let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let first = session.send(SECRET).await.unwrap();
     let request = probe.approval_request().await;
@@ -326,7 +327,7 @@ async fn what_people_models_and_tools_say_is_in_no_span_and_in_no_metric() {
     assert_eq!(second.ended().await.unwrap().ending, TurnEnding::Failed);
     let call = Call::new(kim(), SECRET, format!("{{\"name\":\"{SECRET}\"}}"))
         .approver(Approver::Decided(Decision::Deny));
-    test.runtime.dispatch(call).await.unwrap();
+    test.runtime.begin(call).await.unwrap().ended().await;
     test.shutdown().await;
     assert!(probe.lines().contains(SECRET), "it was said");
     assert_eq!(spans.all().len(), 2 + 3 + 7 + 1, "turns, completions, calls, the direct call");

@@ -52,7 +52,7 @@ impl Reader {
         if let Some(session) = &self.session {
             call = call.session(session.clone());
         }
-        let report = self.runtime.dispatch(call).await.unwrap();
+        let report = self.runtime.begin(call).await.unwrap().ended().await;
         let max = Limits::default().max_envelope_bytes;
         assert!(report.envelope.len() <= max, "{tool}: {}", report.envelope.len());
         let told: Value = serde_json::from_str(&report.envelope).unwrap();

@@ -44,7 +44,7 @@ impl Life {
         let builder = Runtime::builder().model(model).store(open(folder).await);
         let builder = builder.language(LanguageTag::EN).tools(life::tools()).tools(notes::tools());
         let runtime = builder.start().await.unwrap();
-        let session = runtime.session(USER, SESSION).await.unwrap();
+        let session = runtime.user(USER).unwrap().session(SESSION).await.unwrap();
         Self { runtime, session, script }
     }
 

@@ -98,7 +98,7 @@ async fn is_readable(path: &Path, calls: usize) {
     assert_eq!(rows.len(), calls);
     for row in &rows {
         assert_eq!(row.unreadable, [""; 0], "{row:?}");
-        let session = runtime.session(row.user.as_str(), row.session.as_str()).await.unwrap();
+        let session = runtime.user_with_id(&row.user).session(row.session.as_str()).await.unwrap();
         assert!(!session.state().await.unwrap().messages.is_empty());
     }
     for session in store.recorded_sessions().await.unwrap() {
@@ -127,7 +127,7 @@ async fn every_result_has_its_end_and_every_row_can_be_read() {
         let fits = outcome.storable(Limits::default().max_outcome_bytes).is_ok();
         let tool = ["plain", "reading", "writing"][index % 3];
         *given.lock().unwrap() = Some(outcome);
-        let report = runtime.dispatch(Call::new(kim(), tool, "{}")).await.unwrap();
+        let report = runtime.begin(Call::new(kim(), tool, "{}")).await.unwrap().ended().await;
         calls += 1;
         let code = report.outcome().unwrap().code();
         assert_eq!(code, (!fits).then_some("handler_error"), "{name} from {tool}");
@@ -157,7 +157,8 @@ async fn every_text_of_arguments_has_its_end_and_every_row_can_be_read() {
         started(&path, ScriptedModel::new([]), Next::default(), limits.clone()).await;
     let mut calls = 0;
     for (name, text) in hostile::argument_texts() {
-        let report = runtime.dispatch(Call::new(kim(), "anything", text.as_str())).await.unwrap();
+        let report =
+            runtime.begin(Call::new(kim(), "anything", text.as_str())).await.unwrap().ended().await;
         assert!(report.outcome().is_some(), "{name}");
         // The beginning of a text that is too long to store.
         calls += 1;
@@ -180,7 +181,7 @@ async fn of_arguments_that_are_too_long_each_store_has_the_beginning_and_the_out
         let arguments = format!("{{}}{}", " ".repeat(3 << 20));
         let call =
             Call::new(kim(), "anything", arguments).approver(Approver::Decided(Decision::Approve));
-        let report = runtime.dispatch(call).await.unwrap();
+        let report = runtime.begin(call).await.unwrap().ended().await;
         let Some(ToolOutcome::Err(error)) = report.outcome() else { panic!("{report:?}") };
         assert_eq!(error.code, "validation");
         assert!(error.reason.contains("1048576"), "{}", error.reason);
@@ -220,7 +221,7 @@ async fn every_edit_of_a_person_is_run_or_refused() {
             Box::pin(async { next })
         };
         let call = Call::new(kim(), "anything", "{}").approver(Approver::Ask(Box::new(ask)));
-        let report = runtime.dispatch(call).await.unwrap();
+        let report = runtime.begin(call).await.unwrap().ended().await;
         let fits = matches!(report.outcome(), Some(ToolOutcome::Ok(_) | ToolOutcome::Cancelled(_)));
         assert!(fits, "{name}: {report:?}");
     }
@@ -238,7 +239,7 @@ async fn a_document_of_127_levels_closes_no_chat() {
         ScriptedCompletion::text("Here it is."),
     ]);
     let (runtime, _store) = started(&path, model, given, Limits::default()).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let end = session.send("fetch it").await.unwrap().ended().await.unwrap();
     assert_eq!(end.ending, TurnEnding::Answered);
     runtime.shutdown().await.unwrap();

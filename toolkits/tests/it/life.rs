@@ -34,7 +34,7 @@ async fn call_as(
     confirm: Approver,
 ) -> CallReport {
     let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string()).approver(confirm);
-    runtime.dispatch(call).await.unwrap()
+    runtime.begin(call).await.unwrap().ended().await
 }
 
 fn add(id: &str) -> Value {
@@ -126,7 +126,7 @@ async fn rules_are_refused_by_code_and_in_the_users_language() {
         Call::new(UserId::new("kim").unwrap(), "add_habit", add("slow-breathing").to_string())
             .approver(Approver::Decided(Decision::Approve))
             .language(LanguageTag::EN);
-    let fourth = runtime.dispatch(english).await.unwrap();
+    let fourth = runtime.begin(english).await.unwrap().ended().await;
     assert_eq!(kind(&fourth), "r3_quota");
     assert!(fourth.outcome().unwrap().to_string().is_ascii(), "{}", fourth.envelope);
     runtime.shutdown().await.unwrap();
@@ -204,7 +204,7 @@ async fn a_chat_that_adds_a_habit_leaves_a_row_where_it_was_approved_and_none_wh
             ScriptedCompletion::text("끝났어요."),
         ]);
         let runtime = runtime(model).await;
-        let session = runtime.session("kim", "s").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         let mut probe = Probe::new(session.subscribe());
         let options = TurnOptions::default();
         let turn = session.send_with("수면 습관 추가해줘", options).await.unwrap();

@@ -65,7 +65,7 @@ async fn add_habit(runtime: &Runtime, user: &str) -> Value {
     let arguments = json!({
         "protocol_id": "morning-light", "frame_level": "L2", "framed_text": "I walk at dawn"
     });
-    let report = runtime.dispatch(call(user, "add_habit", &arguments)).await.unwrap();
+    let report = runtime.begin(call(user, "add_habit", &arguments)).await.unwrap().ended().await;
     data(report.outcome())
 }
 
@@ -80,10 +80,12 @@ async fn each_user_logs_the_day_that_it_is_there() {
         let habit = add_habit(&runtime, user).await;
         assert_eq!(habit["started_on"], today, "{user}");
         let mut entry = json!({ "habit_id": habit["habit_id"], "value": "done" });
-        let logged = runtime.dispatch(call(user, "log_tracker_entry", &entry)).await.unwrap();
+        let logged =
+            runtime.begin(call(user, "log_tracker_entry", &entry)).await.unwrap().ended().await;
         assert_eq!(data(logged.outcome())["date"], today, "{user}");
         entry["date"] = tomorrow.into();
-        let refused = runtime.dispatch(call(user, "log_tracker_entry", &entry)).await.unwrap();
+        let refused =
+            runtime.begin(call(user, "log_tracker_entry", &entry)).await.unwrap().ended().await;
         assert_eq!(refused.outcome().unwrap().code(), Some("validation"), "{user}: the future");
     }
     runtime.shutdown().await.unwrap();
@@ -102,7 +104,7 @@ async fn what_a_turn_or_a_call_names_goes_before_what_the_user_has() {
     let (runtime, _folder) = started(model).await;
     let habit = add_habit(&runtime, "east").await;
     assert_eq!(habit["habit_id"], 1);
-    let session = runtime.session("east", "s").await.unwrap();
+    let session = runtime.user("east").unwrap().session("s").await.unwrap();
     for (zone, today) in
         [(Some(WEST), "2026-03-09"), (None, "2026-03-11"), (Some("UTC"), "2026-03-10")]
     {
@@ -117,7 +119,7 @@ async fn what_a_turn_or_a_call_names_goes_before_what_the_user_has() {
     }
     let entry = json!({ "habit_id": 1, "value": "blank", "date": "2026-03-11" });
     let in_the_west = call("east", "log_tracker_entry", &entry).time_zone(WEST);
-    let refused = runtime.dispatch(in_the_west).await.unwrap();
+    let refused = runtime.begin(in_the_west).await.unwrap().ended().await;
     assert_eq!(refused.outcome().unwrap().code(), Some("validation"));
     runtime.shutdown().await.unwrap();
 }
@@ -126,13 +128,13 @@ async fn what_a_turn_or_a_call_names_goes_before_what_the_user_has() {
 async fn a_zone_that_is_not_known_is_refused_and_never_taken_for_another() {
     let (runtime, _folder) = started(ScriptedModel::new([])).await;
     for (user, zone) in [("kim", Some("Mars/Olympus")), ("lost", None)] {
-        let session = runtime.session(user, user).await.unwrap();
+        let session = runtime.user(user).unwrap().session(user).await.unwrap();
         let options = TurnOptions { time_zone: zone.map(Arc::from), ..TurnOptions::default() };
         let refused = session.send_with("hi", options).await.unwrap_err();
         assert!(matches!(refused, TurnRefused::UnknownTimeZone { .. }), "{refused:?}");
         let call = call(user, "list_active_habits", &json!({}));
         let call = zone.into_iter().fold(call, |call, zone| call.time_zone(zone));
-        let refused = runtime.dispatch(call).await.unwrap_err();
+        let refused = runtime.begin(call).await.unwrap_err();
         assert!(matches!(refused, SessionError::TimeZone(_)), "{refused:?}");
     }
     runtime.shutdown().await.unwrap();

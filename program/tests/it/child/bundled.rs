@@ -162,7 +162,7 @@ async fn a_death_in_mid_sentence_fails_the_turn_and_the_next_one_is_answered() {
         .start()
         .await
         .unwrap();
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut events = session.subscribe();
     let mut ends = Vec::new();
     for _ in 0..2 {

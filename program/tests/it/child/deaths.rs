@@ -299,7 +299,7 @@ async fn every_turn_ends_once_and_the_runtime_is_whole_behind_it() {
     let runtime = builder.start().await.unwrap();
     let mut chats = JoinSet::new();
     for name in 0..SESSIONS {
-        let session = runtime.session("kim", &format!("{name}")).await.unwrap();
+        let session = runtime.user("kim").unwrap().session(&format!("{name}")).await.unwrap();
         chats.spawn(chat(session, Dice(7_000 + name), name));
     }
     let mut ended: BTreeMap<String, u64> = BTreeMap::new();

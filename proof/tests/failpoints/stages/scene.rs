@@ -86,7 +86,7 @@ impl Scene {
     async fn played(stage: Stage, victim: Victim, way: Way) -> String {
         let beside_speaks = Gate::new();
         let scene = Self::new(&beside_speaks).await;
-        let beside = scene.runtime.session("lee", "beside").await.unwrap();
+        let beside = scene.runtime.user("lee").unwrap().session("beside").await.unwrap();
         let bystander = ask(&beside, "speak");
         beside_speaks.arrived(1).await;
 
@@ -141,7 +141,7 @@ impl Scene {
             .start()
             .await
             .unwrap();
-        let session = runtime.session("kim", "own").await.unwrap();
+        let session = runtime.user("kim").unwrap().session("own").await.unwrap();
         Self { runtime, store, session, speaks, works }
     }
 

@@ -35,7 +35,7 @@ async fn call(runtime: &Runtime, name: &str, arguments: Value) -> CallReport {
 async fn call_as(runtime: &Runtime, user: &str, name: &str, arguments: Value) -> CallReport {
     let call = Call::new(UserId::new(user).unwrap(), name, arguments.to_string())
         .approver(Approver::Decided(Decision::Approve));
-    runtime.dispatch(call).await.unwrap()
+    runtime.begin(call).await.unwrap().ended().await
 }
 
 /// Returns the data of a success.

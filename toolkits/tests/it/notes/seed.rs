@@ -29,7 +29,7 @@ async fn the_daily_note_comes_out_of_one_scripted_call_in_order_and_nested() {
         ScriptedCompletion::text("만들었어요."),
     ]);
     let (runtime, store) = fixture(model).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     session.send("2026-01-25 일일 노트를 만들어줘").await.unwrap().ended().await.unwrap();
     let page = done(&runtime, "open_page", json!({ "pageTitle": "2026-01-25 일일 노트" })).await;
     assert_eq!(page["blockCount"], 6);
@@ -187,8 +187,12 @@ async fn section_5_feedback_is_in_the_language_of_the_call() {
     let failed = call(&runtime, "open_page", json!({ "pageTitle": "q" })).await;
     assert_eq!(feedback(&failed), "❌ 오류: 'q' 페이지를 찾을 수 없습니다.");
     assert!(!failed.envelope.contains('❌'), "the model reads none of it: {}", failed.envelope);
-    let english =
-        runtime.dispatch(english("open_page", &json!({ "pageTitle": "q" }))).await.unwrap();
+    let english = runtime
+        .begin(english("open_page", &json!({ "pageTitle": "q" })))
+        .await
+        .unwrap()
+        .ended()
+        .await;
     assert_eq!(feedback(&english), "❌ Error: there is no page 'q'.");
     runtime.shutdown().await.unwrap();
 }

@@ -42,7 +42,7 @@ async fn the_question_before_a_deletion_says_how_many_blocks_move_up() {
             Box::pin(async { Some(Decision::Approve) })
         }));
         let call = Call::new(UserId::new("kim").unwrap(), "delete_block", model_call.to_string());
-        let report = runtime.dispatch(call.approver(asks).language(tag)).await.unwrap();
+        let report = runtime.begin(call.approver(asks).language(tag)).await.unwrap().ended().await;
         assert_eq!(&*question.await.unwrap(), expected);
         assert_eq!(*data(report.outcome().unwrap()), json!({ "deleted": true }));
         let lines = shown(&runtime, &page).await;
@@ -75,7 +75,7 @@ async fn the_question_before_a_page_goes_quotes_its_name_and_says_how_many_block
         }));
         let arguments = json!({ "id": page }).to_string();
         let call = Call::new(UserId::new("kim").unwrap(), "delete_page", arguments);
-        runtime.dispatch(call.approver(asks).language(tag)).await.unwrap();
+        runtime.begin(call.approver(asks).language(tag)).await.unwrap().ended().await;
         assert_eq!(&*question.await.unwrap(), expected);
         assert_eq!(shown(&runtime, &page).await.len(), blocks.len(), "a no is a no");
         runtime.shutdown().await.unwrap();
@@ -93,7 +93,7 @@ async fn subscribers_hear_that_a_page_was_renamed_and_that_it_went() {
     let arguments = json!({ "id": id }).to_string();
     let call =
         Call::new(user, "delete_page", arguments).approver(Approver::Decided(Decision::Approve));
-    runtime.dispatch(call).await.unwrap();
+    runtime.begin(call).await.unwrap().ended().await;
     for expected in
         [Change::PageChanged { page }, Change::PageChanged { page }, Change::PageDeleted { page }]
     {
@@ -122,7 +122,7 @@ async fn a_block_cannot_speak_for_the_question_about_it() {
         }));
         let arguments = json!({ "id": ids[0] }).to_string();
         let call = Call::new(UserId::new("kim").unwrap(), "delete_block", arguments);
-        runtime.dispatch(call.approver(asks).language(LanguageTag::EN)).await.unwrap();
+        runtime.begin(call.approver(asks).language(LanguageTag::EN)).await.unwrap().ended().await;
         let expected = format!("Deletes the block {shown}, which contains no others.");
         assert_eq!(&*question.await.unwrap(), expected);
         runtime.shutdown().await.unwrap();
@@ -141,7 +141,7 @@ async fn a_question_about_a_block_that_is_not_there_says_so() {
     }));
     let call =
         Call::new(UserId::new("lee").unwrap(), "delete_block", json!({ "id": ids[0] }).to_string());
-    let report = runtime.dispatch(call.approver(asks)).await.unwrap();
+    let report = runtime.begin(call.approver(asks)).await.unwrap().ended().await;
     assert!(!question.await.unwrap().contains("secret"), "it is another user's");
     assert_eq!(kind(&report), "not_found");
     runtime.shutdown().await.unwrap();
@@ -157,7 +157,7 @@ async fn a_chat_opens_a_page_and_writes_where_it_stands() {
     ]);
     let (runtime, _) = fixture(model).await;
     let (id, _) = page(&runtime, "장보기", &[(0, "빵")]).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut probe = Probe::new(session.subscribe());
     let options = TurnOptions::default();
     session.send_with("장보기에 우유 넣어줘", options).await.unwrap().ended().await.unwrap();
@@ -186,7 +186,7 @@ async fn the_standing_of_a_session_outlives_the_runtime() {
     };
     let runtime = start().await;
     done(&runtime, "create_page", json!({ "title": "p" })).await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     session.send("p 열어줘").await.unwrap().ended().await.unwrap();
     runtime.shutdown().await.unwrap();
     let runtime = start().await;

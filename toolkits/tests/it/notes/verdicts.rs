@@ -172,7 +172,7 @@ fn steps() -> Vec<(&'static str, Value, &'static str)> {
 async fn each_tool_comes_to_the_same_verdict_outside_of_the_dispatcher_and_through_it() {
     let mut outside = Outside::new().await;
     let (runtime, _store) = silent().await;
-    let session = runtime.session("kim", "s").await.unwrap();
+    let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     drop(session);
     let (mut ids_outside, mut ids_inside, mut called) = (Vec::new(), Vec::new(), BTreeSet::new());
     for (step, (name, arguments, expected)) in steps().into_iter().enumerate() {
@@ -186,7 +186,7 @@ async fn each_tool_comes_to_the_same_verdict_outside_of_the_dispatcher_and_throu
             .session(SessionId::new("s").unwrap())
             .language(LanguageTag::EN)
             .approver(Approver::Decided(Decision::Approve));
-        let report = runtime.dispatch(call).await.unwrap();
+        let report = runtime.begin(call).await.unwrap().ended().await;
         assert_eq!(kind(&report), expected, "step {step}, {name}: {}", report.envelope);
         let inside = verdict(report.outcome().unwrap(), &mut ids_inside);
         let outside = verdict(&outcome, &mut ids_outside);

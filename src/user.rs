@@ -1,0 +1,144 @@
+//! A user of a runtime: opens and lists chats, decides about approval requests, reads the ledger.
+
+use std::sync::Arc;
+
+use madang_actors::{
+    port::{LedgerFilter, LedgerRow, SessionPage, SessionSummary, StoreError},
+    protocol::{Bound, CallId, Decision, DecisionError, Digest, SessionId, UserId},
+    session::create,
+};
+
+use crate::{
+    Runtime, Session,
+    approval::Inbox,
+    error::{InboxError, InvalidId, SessionError},
+    runtime::shared::SharedRuntime,
+};
+
+/// One user of a runtime, given by [`Runtime::user`]. It reaches what belongs to this user and nothing else. Cheap to clone;
+/// dropping it changes nothing.
+#[derive(Debug, Clone)]
+pub struct User {
+    id: UserId,
+    runtime: Arc<SharedRuntime>,
+}
+
+impl Runtime {
+    /// Returns the handle of the user with this name. It reads and writes nothing.
+    ///
+    /// # Errors
+    /// [`InvalidId`] if no user can have this name.
+    pub fn user(&self, name: &str) -> Result<User, InvalidId> {
+        Ok(self.user_with_id(&UserId::new(name)?))
+    }
+
+    /// Returns the handle of this user.
+    #[must_use]
+    pub fn user_with_id(&self, id: &UserId) -> User {
+        User { id: id.clone(), runtime: self.shared().clone() }
+    }
+}
+
+impl User {
+    /// Returns the id of the user.
+    #[must_use]
+    pub const fn id(&self) -> &UserId {
+        &self.id
+    }
+
+    /// Opens a session of the user, or creates it. The session sleeps until it is used. If its process ended in mid-turn, it
+    /// wakes now, and the turn goes on.
+    ///
+    /// # Errors
+    /// [`SessionError::Id`] if no session can have this name, and [`SessionError::Foreign`] if it is another user's.
+    /// [`SessionError::Store`] if the store cannot be read or written; [`SessionError::Closed`] after the runtime has shut
+    /// down.
+    pub async fn session(&self, name: &str) -> Result<Session, SessionError> {
+        let session = SessionId::new(name)?;
+        if self.runtime.is_closed() {
+            return Err(SessionError::Closed);
+        }
+        create(&session, &self.id, &self.runtime.context).await?;
+        self.opened(&session).ok_or(SessionError::Foreign(session))
+    }
+
+    /// Finds a session of the user, as [`session`](Self::session) opens it, and creates none. `None` if it was never opened,
+    /// and if it is another user's: the caller cannot tell the two apart.
+    ///
+    /// # Errors
+    /// [`SessionError::Store`] if the store cannot be read, [`SessionError::Closed`] after the runtime has shut down.
+    pub async fn find_session(&self, session: &SessionId) -> Result<Option<Session>, SessionError> {
+        if self.runtime.is_closed() {
+            return Err(SessionError::Closed);
+        }
+        let owner = self.runtime.store().owner(session).await;
+        let owner =
+            owner.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
+        Ok(if owner.as_ref() == Some(&self.id) { self.opened(session) } else { None })
+    }
+
+    /// Returns the handle of a session that the store has as this user's. `None` if its slot is another user's.
+    fn opened(&self, session: &SessionId) -> Option<Session> {
+        let runtime = &self.runtime;
+        let slot = runtime.sessions.slot(session, &self.id, runtime.limits())?;
+        if runtime.interrupted.take(session) {
+            runtime.wake(&slot);
+        }
+        Some(Session::new(slot, runtime.clone()))
+    }
+
+    /// Reads a page of the user's chats, newest first, as the store has them; it wakes none. A chat is a session with a
+    /// message of the user: one that was only opened is not listed, nor are calls without a model.
+    ///
+    /// A chat moves to the front with each message of the user and each end of a turn. Pages that follow one another show no
+    /// chat twice; one that moves meanwhile is found on the first page.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub async fn sessions(&self, page: SessionPage) -> Result<Vec<SessionSummary>, StoreError> {
+        self.runtime.store().sessions(&self.id, &page).await
+    }
+
+    /// Opens an inbox of the user. It is complete also after a start: sessions of the user that were cut off with an
+    /// open request wake first. The future waits for them, at most [`Limits::ask_timeout`](crate::Limits::ask_timeout).
+    /// A request of a session that takes longer comes as a change.
+    ///
+    /// Dropping the future opens nothing; sessions that woke go on.
+    ///
+    /// # Errors
+    /// [`InboxError`] says why there is no inbox.
+    pub async fn inbox(&self) -> Result<Inbox, InboxError> {
+        if self.runtime.is_closing() {
+            return Err(InboxError::Closed);
+        }
+        let calls = &self.runtime.handles.calls;
+        let permit = calls.admission.admit(Bound::Inboxes, &self.id, 1);
+        let permit = permit.map_err(InboxError::Overloaded)?;
+        self.runtime.ask_again(&self.id).await;
+        Ok(Inbox::new(calls.inboxes.watch(&self.id), permit))
+    }
+
+    /// Decides about the approval request of a call, as [`Session::decide`] does, from any device. The digest is that of the
+    /// request.
+    ///
+    /// # Errors
+    /// [`DecisionError`] says why the decision does not count.
+    pub async fn decide(
+        &self,
+        call: CallId,
+        digest: Digest,
+        decision: Decision,
+    ) -> Result<(), DecisionError> {
+        self.runtime.decide(&self.id, call, digest, decision).await
+    }
+
+    /// Reads the tool calls of the user that match, in the order in which they were proposed. A filter without a limit
+    /// returns all.
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins
+    /// [after a call](LedgerFilter::behind) that the user does not have.
+    pub async fn ledger(&self, filter: LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
+        self.runtime.store().calls(&filter.of_user(&self.id)).await
+    }
+}
