@@ -8,9 +8,12 @@ use std::{
 };
 
 use futures_core::Stream;
+use futures_util::{FutureExt as _, future::Shared};
 use madang_actors::{
     port::StoreError,
-    protocol::{EventCursor, EventKind, FeedEpoch, TurnEnding, TurnId},
+    protocol::{
+        CallRecord, EventCursor, EventKind, FeedEpoch, TurnEnding, TurnError, TurnId, Usage,
+    },
     session::{DismissalStored, SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::sync::oneshot;
@@ -24,55 +27,91 @@ use crate::{
 /// Separates what the model says before a tool call from what it says after it.
 const BETWEEN_MESSAGES: &str = "\n\n";
 
-/// A turn that began, given by [`Session::send`](crate::Session::send): read its [`text`](Self::text), follow its
-/// [`events`](Self::events), or wait until it has [`ended`](Self::ended). Dropping the handle, or any future or stream
-/// made from it, cancels nothing. The turn goes on to its end, and the store keeps its text.
+/// A turn that began, given by [`Session::send`](crate::Session::send): follow its [`events`](Self::events), wait for its
+/// [`outcome`](Self::outcome) or its [`text`](Self::text), in any order and as often as needed. Dropping the handle, or any
+/// future or stream made from it, cancels nothing. The turn goes on to its end, and the store keeps its text.
 /// [`Session::dismiss`](crate::Session::dismiss) and [`Session::dismiss_turn`](crate::Session::dismiss_turn) dismiss it.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Turn {
     id: TurnId,
     slot: Arc<SessionSlot>,
     runtime: Arc<SharedRuntime>,
-    end: oneshot::Receiver<TurnEnd>,
-    /// A subscription from before the turn's beginning. `None` where the turn existed already, and is read from the
-    /// store.
+    end: WaitingEnd,
+    /// A subscription from before the turn's beginning. `None` if the turn existed already, and is read from the store.
     live: Option<Subscription>,
 }
 
+/// The end of a turn that one session sends to all clones of a handle.
+type WaitingEnd = Shared<oneshot::Receiver<TurnEnd>>;
+
+/// All that came of a turn.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct TurnOutcome {
+    /// The text of all the model's messages. A blank line stands between two of them. A turn that did not answer has the
+    /// text until its end.
+    pub text: String,
+    /// The tool calls, in the order in which they ended.
+    pub calls: Vec<CallRecord>,
+    /// How the turn ended.
+    pub ending: TurnEnding,
+    /// Why the turn failed, and the same in words of its language, for a person; `None` if it did not fail.
+    pub error: Option<(TurnError, String)>,
+    /// The cost of all its completions.
+    pub usage: Usage,
+}
+
 impl Turn {
-    pub(crate) const fn new(
+    pub(crate) fn new(
         id: TurnId,
         slot: Arc<SessionSlot>,
         runtime: Arc<SharedRuntime>,
         end: oneshot::Receiver<TurnEnd>,
         live: Option<Subscription>,
     ) -> Self {
-        Self { id, slot, runtime, end, live }
+        Self { id, slot, runtime, end: end.shared(), live }
     }
 
-    /// Gives the id under which events, ledger and store name this turn.
+    /// Returns the id under which events, ledger and store name this turn.
     #[must_use]
     pub const fn id(&self) -> TurnId {
         self.id
     }
 
-    /// Tells whether the text that gave this handle began the turn. A repeated text finds the turn that it began the first
+    /// Returns whether the text that gave this handle began the turn. A repeated text finds the turn that it began the first
     /// time, and [`Session::turn`](crate::Session::turn) finds one that runs.
     #[must_use]
     pub const fn is_new(&self) -> bool {
         self.live.is_some()
     }
 
-    /// Waits for the end of the turn and returns the text of all the model's messages in it. A blank line stands where
-    /// tools ran between two messages. A turn that a tool stopped gives the text until then.
+    /// Waits for the end of the turn and returns the text of all the model's messages in it. A blank line stands between two
+    /// of them. A turn that a tool stopped has the text until then.
     ///
     /// A question of the turn stays open until another holder of the session answers it, or until it expires.
     ///
     /// # Errors
     /// [`ReplyError`] says how else the turn ended, or why its text could not be read.
-    pub async fn text(self) -> Result<String, ReplyError> {
+    pub async fn text(&self) -> Result<String, ReplyError> {
+        let TurnOutcome { text, ending, error, .. } = self.outcome().await?;
+        match (ending, error) {
+            (TurnEnding::Answered | TurnEnding::Stopped, _) => Ok(text),
+            (TurnEnding::Dismissed, _) => Err(ReplyError::Dismissed),
+            (TurnEnding::Failed, Some((error, text))) => Err(ReplyError::Failed { error, text }),
+            (TurnEnding::Failed, None) => Err(ReplyError::NotRead),
+        }
+    }
+
+    /// Waits for the end of the turn and returns all that came of it, however it ended.
+    ///
+    /// # Errors
+    /// [`ReplyError::NotRead`] if its events could not be read from the store. [`ReplyError::Interrupted`] if the store
+    /// fails, so that the turn cannot go on for now. [`ReplyError::Closed`] if the runtime was shut down and left the turn to
+    /// the next start. [`ReplyError::Dismissed`] if a dismissal ended it before its events said so.
+    pub async fn outcome(&self) -> Result<TurnOutcome, ReplyError> {
         let mut events = self.reader();
-        let (mut said, mut failed, mut interrupted) = (String::new(), None, None);
+        let (mut text, mut calls) = (String::new(), Vec::new());
+        let (mut failed, mut interrupted) = (None, None);
         while let Some(item) = events.next().await {
             let event = match item {
                 StreamItem::Event(event) => event,
@@ -84,63 +123,65 @@ impl Turn {
                     continue;
                 }
             };
-            if let EventKind::ModelMessage { text, .. } = &event.kind {
-                if !said.is_empty() && !text.is_empty() {
-                    said.push_str(BETWEEN_MESSAGES);
+            match &event.kind {
+                EventKind::ModelMessage { text: said, .. } => {
+                    if !text.is_empty() && !said.is_empty() {
+                        text.push_str(BETWEEN_MESSAGES);
+                    }
+                    text.push_str(said);
                 }
-                said.push_str(text);
-            } else if let EventKind::Error { error, text } = &event.kind {
-                failed = Some(ReplyError::Failed { error: error.clone(), text: text.clone() });
-            } else if let EventKind::TurnInterrupted { text } = &event.kind {
-                interrupted = Some(ReplyError::Interrupted { text: text.clone() });
-            } else if let EventKind::TurnEnded { ending, .. } = event.kind {
-                return match (ending, failed) {
-                    (TurnEnding::Answered | TurnEnding::Stopped, _) => Ok(said),
-                    (TurnEnding::Dismissed, _) => Err(ReplyError::Dismissed),
-                    (TurnEnding::Failed, failed) => Err(failed.unwrap_or(ReplyError::NotRead)),
-                };
+                EventKind::ToolCallEnded { record } => calls.push(CallRecord::clone(record)),
+                EventKind::Error { error, text } => failed = Some((error.clone(), text.clone())),
+                EventKind::TurnInterrupted { text } => {
+                    interrupted = Some(ReplyError::Interrupted { text: text.clone() });
+                }
+                EventKind::TurnEnded { ending, usage } => {
+                    let (ending, usage) = (*ending, *usage);
+                    return Ok(TurnOutcome { text, calls, ending, error: failed, usage });
+                }
+                _ => {}
             }
         }
         // Only a dismissal closes a subscription before the turn has ended.
         let is_closed_screen = events.end.is_none();
-        match events.ended().await {
+        match self.ended().await {
             Err(_) => Err(interrupted.unwrap_or(ReplyError::Closed)),
             Ok(_) if is_closed_screen => Err(ReplyError::Dismissed),
             Ok(_) => Err(ReplyError::NotRead),
         }
     }
 
-    /// Follows the turn from its first event to [`EventKind::TurnEnded`], also where the same idempotency key found a
-    /// turn that runs or has ended. The subscription began before the text was submitted, so it misses nothing.
+    /// Follows the turn from its first event to [`EventKind::TurnEnded`], also if the same idempotency key found a turn that
+    /// runs or has ended. The subscription began before the text was submitted, so it misses nothing, and each call of this
+    /// reads from the beginning.
     ///
-    /// The stream keeps a position, not a queue: a slow reader blocks no other. It is told how far it fell behind
+    /// The stream keeps a position, not a queue: a slow reader blocks no other. It receives how far it fell behind
     /// ([`StreamItem::Lagged`]) and then reads the stored events from the store.
     ///
-    /// It ends early where the turn is left to the next start, where a dismissal closes this reader, and where the store
-    /// fails, so that the turn cannot go on for now ([`EventKind::TurnInterrupted`]).
+    /// It ends early if the turn is left to the next start, if a dismissal closes this reader, and if the store fails, so that
+    /// the turn cannot go on for now ([`EventKind::TurnInterrupted`]).
     #[must_use]
-    pub fn events(self) -> TurnEvents {
+    pub fn events(&self) -> TurnEvents {
         let reader = self.reader();
         let epoch = reader.items.epoch();
         TurnEvents { next: ReusableBoxFuture::new(read(reader)), epoch, is_over: false }
     }
 
-    /// Waits until the turn has ended and the store has the end, and gives it.
+    /// Waits until the turn has ended and the store has the end, and returns it. It reads no events.
     ///
     /// # Errors
     /// [`SessionError::Closed`] if the store fails, so that the turn cannot go on for now. Also if the runtime was shut down
     /// and left the turn to the next start. The ledger has the effects of its tools.
-    pub async fn ended(self) -> Result<TurnEnd, SessionError> {
-        let Self { end, live, slot, .. } = self;
-        drop((live, slot)); // the session may sleep, and leave the memory, before the turn's end is asked for
-        end.await.map_err(|_| SessionError::Closed)
+    pub async fn ended(&self) -> Result<TurnEnd, SessionError> {
+        self.end.clone().await.map_err(|_| SessionError::Closed)
     }
 
-    fn reader(self) -> TurnReader {
+    fn reader(&self) -> TurnReader {
         let Self { id, slot, runtime, end, live } = self;
-        let items = live
-            .unwrap_or_else(|| slot.subscribe_after(EventCursor::START, &runtime.context.calls));
-        TurnReader { turn: id, items, waiting: end, end: None, has_begun: false, is_over: false }
+        let from_the_store = || slot.subscribe_after(EventCursor::START, &runtime.context.calls);
+        let items = live.clone().unwrap_or_else(from_the_store);
+        let (turn, waiting) = (*id, end.clone());
+        TurnReader { turn, items, waiting, end: None, has_begun: false, is_over: false }
     }
 }
 
@@ -210,7 +251,7 @@ async fn read(mut reader: TurnReader) -> (TurnReader, Option<StreamItem>) {
 struct TurnReader {
     turn: TurnId,
     items: Subscription,
-    waiting: oneshot::Receiver<TurnEnd>,
+    waiting: WaitingEnd,
     /// The end of the turn, once it was told: subscribers were told first.
     end: Option<Result<TurnEnd, SessionError>>,
     has_begun: bool,
@@ -248,12 +289,5 @@ impl TurnReader {
             return item;
         }
         None
-    }
-
-    async fn ended(self) -> Result<TurnEnd, SessionError> {
-        match self.end {
-            Some(end) => end,
-            None => self.waiting.await.map_err(|_| SessionError::Closed),
-        }
     }
 }
