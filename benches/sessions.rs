@@ -8,8 +8,8 @@ mod heap;
 use std::{ops::Range, path::Path, sync::Arc, time::Duration};
 
 use madang::{
-    Limits, Runtime, Session,
-    error::{Bound, TurnRefused},
+    Error, Limits, Runtime, Session,
+    error::Bound,
     store::SqliteStore,
     tool::{self, EffectPolicy, NoArguments, ToolContext, ToolResult},
 };
@@ -257,7 +257,7 @@ async fn floods(session: Session, stop: CancellationToken) -> (u64, u64) {
                     session.clear().await.unwrap();
                 }
             }
-            Err(TurnRefused::Overloaded(refusal)) => {
+            Err(Error::Overloaded(refusal)) => {
                 refused += 1;
                 sleep(refusal.retry_after.unwrap_or(Duration::from_millis(1))).await;
             }

@@ -1,12 +1,10 @@
 //! Chats over HTTP: `POST /chat/{user}/{session}`, and 429 with `Retry-After` where there is no room for another turn.
 //! Serves until it is stopped: `tests/it/over_http.rs` asks it for a thousand chats.
 
-use std::error::Error;
-
 use axum::http::{StatusCode, header::RETRY_AFTER};
 use axum::response::{IntoResponse, Response};
 use axum::{Router, extract::Path, extract::State, routing::post};
-use madang::{Runtime, error::TurnRefused};
+use madang::{Error, Runtime};
 use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
 
 async fn chat(
@@ -21,13 +19,13 @@ async fn chat(
     turn.text().await.map_err(|error| failed(StatusCode::BAD_GATEWAY, &error))
 }
 
-fn failed(status: StatusCode, error: &dyn Error) -> Response {
+fn failed(status: StatusCode, error: &dyn std::error::Error) -> Response {
     (status, error.to_string()).into_response()
 }
 
 /// A bound that was reached says when to come again; anything else is a matter of the request.
-fn refused(error: &TurnRefused) -> Response {
-    let TurnRefused::Overloaded(limit) = error else {
+fn refused(error: &Error) -> Response {
+    let Error::Overloaded(limit) = error else {
         return failed(StatusCode::BAD_REQUEST, error);
     };
     let seconds = limit.retry_after.map_or(1, |wait| wait.as_secs() + 1).to_string();
@@ -39,7 +37,7 @@ pub(crate) fn app(runtime: Runtime) -> Router {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Box<dyn Error>> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Good day.")]);
     let runtime = Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
     let listener = tokio::net::TcpListener::bind("127.0.0.1:3000").await?;

@@ -7,7 +7,7 @@ use madang_actors::{
     protocol::{Asks, IdempotencyKey, LanguageTag, SessionId, UserId},
 };
 
-use crate::{Runtime, approval::Approver, error::SessionError};
+use crate::{Runtime, approval::Approver, error::Error};
 
 /// A tool call that an application or a person on the command line asks for, and no model.
 #[derive(Debug)]
@@ -103,15 +103,15 @@ impl Runtime {
     /// Dropping the future begins nothing; once it has returned the call, that runs to its end.
     ///
     /// # Errors
-    /// [`SessionError::OtherCall`] for a key that names another call. [`SessionError::TimeZone`] for an unknown time
-    /// zone; [`SessionError::Foreign`] for another user's session. [`SessionError::Busy`] for a session in which a turn
-    /// or call has not ended; [`SessionError::Store`] if the store cannot be read. [`SessionError::Closed`] after
-    /// the runtime has shut down; [`SessionError::Overloaded`] if too many bytes wait to be stored, and the call was
+    /// [`Error::OtherCall`] for a key that names another call. [`Error::TimeZone`] for an unknown time
+    /// zone; [`Error::Foreign`] for another user's session. [`Error::Busy`] for a session in which a turn
+    /// or call has not ended; [`Error::Store`] if the store cannot be read. [`Error::Closed`] after
+    /// the runtime has shut down; [`Error::Overloaded`] if too many bytes wait to be stored, and the call was
     /// not recorded.
-    pub async fn begin(&self, call: Call) -> Result<RunningCall, SessionError> {
+    pub async fn begin(&self, call: Call) -> Result<RunningCall, Error> {
         let shared = self.shared();
         if shared.is_closing() {
-            return Err(SessionError::Closed);
+            return Err(Error::Closed);
         }
         let Call { user, name, arguments, language, time_zone, asks, approver, session, key } =
             call;

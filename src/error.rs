@@ -1,5 +1,5 @@
-//! The errors of the library, one type for each request. Errors of models, stores and audits stand with those:
-//! [`ModelError`](crate::model::ModelError), [`StoreError`], [`AuditError`](crate::ledger::AuditError).
+//! The errors of the library beside [`Error`], which all requests share. Errors of models, stores and audits are
+//! where those are: [`ModelError`](crate::model::ModelError), [`StoreError`], [`AuditError`](crate::ledger::AuditError).
 
 use std::{sync::Arc, time::Duration};
 
@@ -15,11 +15,10 @@ pub use madang_actors::{
         Bound, DecisionError, InvalidId, InvalidModelName, LimitExceeded, PromptPart, PromptSize,
         Scope, TurnError,
     },
-    session::{
-        ClearError, DismissError, ImportError, ResolveError, SessionError, TurnRefused,
-        UnknownTimeZone,
-    },
+    session::UnknownTimeZone,
 };
+
+pub(crate) use madang_actors::session::Error;
 
 /// A reason why a runtime could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -81,18 +80,6 @@ pub enum BuildError {
     /// The store could not tell what an earlier start left open.
     #[error("failed to read what an earlier start left open")]
     Store(#[source] StoreError),
-}
-
-/// A reason why there is no inbox.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum InboxError {
-    /// Too many inboxes are open, of the user or in all.
-    #[error("too many inboxes are open")]
-    Overloaded(#[source] LimitExceeded),
-    /// The runtime has shut down.
-    #[error("the runtime is closed")]
-    Closed,
 }
 
 /// A reason why a turn has no text. The ledger has the effects of its tools all the same.

@@ -59,7 +59,7 @@ pub use madang_actors::{
         Asks, CallId, IdempotencyKey, LanguageTag, Limits, ModelName, OnDismiss, SessionId,
         Timestamp, TurnId, TurnOptions, UserId,
     },
-    session::TurnEnd,
+    session::Error,
     supervisor::Health,
 };
 pub use runtime::{Runtime, block_on::block_on, builder::Builder};

@@ -11,7 +11,7 @@ use madang_actors::{
 use crate::{
     Runtime, Session,
     approval::Inbox,
-    error::{InboxError, InvalidId, SessionError},
+    error::{Error, InvalidId},
     runtime::shared::SharedRuntime,
 };
 
@@ -50,30 +50,28 @@ impl User {
     /// wakes now, and the turn goes on.
     ///
     /// # Errors
-    /// [`SessionError::Id`] if no session can have this name, and [`SessionError::Foreign`] if it is another user's.
-    /// [`SessionError::Store`] if the store cannot be read or written; [`SessionError::Closed`] after the runtime has shut
+    /// [`Error::Id`] if no session can have this name, and [`Error::Foreign`] if it is another user's.
+    /// [`Error::Store`] if the store cannot be read or written; [`Error::Closed`] after the runtime has shut
     /// down.
-    pub async fn session(&self, name: &str) -> Result<Session, SessionError> {
+    pub async fn session(&self, name: &str) -> Result<Session, Error> {
         let session = SessionId::new(name)?;
         if self.runtime.is_closed() {
-            return Err(SessionError::Closed);
+            return Err(Error::Closed);
         }
         create(&session, &self.id, &self.runtime.context).await?;
-        self.opened(&session).ok_or(SessionError::Foreign(session))
+        self.opened(&session).ok_or(Error::Foreign(session))
     }
 
     /// Finds a session of the user, as [`session`](Self::session) opens it, and creates none. `None` if it was never opened,
     /// and if it is another user's: the caller cannot tell the two apart.
     ///
     /// # Errors
-    /// [`SessionError::Store`] if the store cannot be read, [`SessionError::Closed`] after the runtime has shut down.
-    pub async fn find_session(&self, session: &SessionId) -> Result<Option<Session>, SessionError> {
+    /// [`Error::Store`] if the store cannot be read, [`Error::Closed`] after the runtime has shut down.
+    pub async fn find_session(&self, session: &SessionId) -> Result<Option<Session>, Error> {
         if self.runtime.is_closed() {
-            return Err(SessionError::Closed);
+            return Err(Error::Closed);
         }
-        let owner = self.runtime.store().owner(session).await;
-        let owner =
-            owner.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
+        let owner = self.runtime.store().owner(session).await?;
         Ok(if owner.as_ref() == Some(&self.id) { self.opened(session) } else { None })
     }
 
@@ -106,14 +104,14 @@ impl User {
     /// Dropping the future opens nothing; sessions that woke go on.
     ///
     /// # Errors
-    /// [`InboxError`] says why there is no inbox.
-    pub async fn inbox(&self) -> Result<Inbox, InboxError> {
+    /// [`Error`] says why there is no inbox.
+    pub async fn inbox(&self) -> Result<Inbox, Error> {
         if self.runtime.is_closing() {
-            return Err(InboxError::Closed);
+            return Err(Error::Closed);
         }
         let calls = &self.runtime.handles.calls;
         let permit = calls.admission.admit(Bound::Inboxes, &self.id, 1);
-        let permit = permit.map_err(InboxError::Overloaded)?;
+        let permit = permit.map_err(Error::Overloaded)?;
         self.runtime.ask_again(&self.id).await;
         Ok(Inbox::new(calls.inboxes.watch(&self.id), permit))
     }

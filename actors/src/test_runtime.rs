@@ -26,8 +26,8 @@ use crate::{
     },
     registry::ToolRegistry,
     session::{
-        RuntimeContext, Sent, SessionRegistry, SessionRequest, SessionSlot, SessionView, TurnEnd,
-        TurnRefused, TurnRequest, ViewPage, WakePolicy, open,
+        Error, RuntimeContext, Sent, SessionRegistry, SessionRequest, SessionSlot, SessionView,
+        TurnEnd, TurnRequest, ViewPage, WakePolicy, open,
     },
     supervisor::{RuntimeConfig, RuntimeHandles, Supervisor},
 };
@@ -153,17 +153,17 @@ impl TestRuntime {
         &self,
         slot: &Arc<SessionSlot>,
         text: &str,
-    ) -> Result<oneshot::Receiver<TurnEnd>, TurnRefused> {
+    ) -> Result<oneshot::Receiver<TurnEnd>, Error> {
         let ((began, beginning), (ended, end)) = (oneshot::channel(), oneshot::channel());
         let options = TurnOptions::default();
         let admission = &self.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len());
-        let bytes = bytes.map_err(TurnRefused::Overloaded)?;
+        let bytes = bytes.map_err(Error::Overloaded)?;
         self.send(
             slot,
             SessionRequest::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
         );
-        in_time(beginning).await.map_err(|_| TurnRefused::Closed)??;
+        in_time(beginning).await.map_err(|_| Error::Closed)??;
         Ok(end)
     }
 

@@ -3,10 +3,7 @@
 use std::pin::pin;
 
 use madang::{
-    Call, CallReport, Runtime,
-    approval::Approver,
-    error::{SessionError, ShutdownError},
-    tool::EffectPolicy,
+    Call, CallReport, Error, Runtime, approval::Approver, error::ShutdownError, tool::EffectPolicy,
 };
 use madang_testing::ScriptedModel;
 
@@ -87,7 +84,7 @@ fn reads(wanted: &args::Call) -> Result<bool, Failure> {
 #[derive(Debug)]
 struct Ended {
     /// The result of the call; `None` if it has not begun or still runs.
-    report: Option<Result<CallReport, SessionError>>,
+    report: Option<Result<CallReport, Error>>,
     /// The signal that asked for the end before the call ended.
     asked: Option<Asked>,
     is_down: Result<(), ShutdownError>,
@@ -118,7 +115,7 @@ async fn carry_out(
     // The program does not wait for a handler that outlives the shutdown.
     let report = match is_down {
         Ok(()) => match dispatched.await {
-            Err(SessionError::Closed) => None,
+            Err(Error::Closed) => None,
             report => Some(report),
         },
         Err(_) => None,

@@ -10,9 +10,9 @@ use std::{
 };
 
 use madang::{
-    CallId, OnDismiss, Timestamp, Turn, TurnId, UserId,
+    CallId, Error, OnDismiss, Timestamp, Turn, TurnId, UserId,
     approval::Decision,
-    error::{DecisionError, ImportError, TurnRefused},
+    error::DecisionError,
     event::{EventCursor, EventKind, SessionEvent, TurnEnding},
     ledger::{Effect, EffectResolution},
 };
@@ -197,32 +197,32 @@ pub enum Began {
 impl Began {
     /// Reads the answer to a submitted text.
     #[must_use]
-    pub fn of(submitted: &Result<Turn, TurnRefused>) -> Self {
+    pub fn of(submitted: &Result<Turn, Error>) -> Self {
         match submitted {
             Ok(turn) => Self::Yes(turn.id()),
-            Err(TurnRefused::Store(cause)) if cause.may_have_happened() => Self::Perhaps,
+            Err(Error::Store(cause)) if cause.may_have_happened() => Self::Perhaps,
             Err(
-                TurnRefused::Empty
-                | TurnRefused::Busy
-                | TurnRefused::TooLong { .. }
-                | TurnRefused::InstructionsTooLong { .. }
-                | TurnRefused::UnknownTimeZone { .. }
-                | TurnRefused::UnknownModel { .. }
-                | TurnRefused::OtherText
-                | TurnRefused::Overloaded(_)
-                | TurnRefused::Store(_),
+                Error::Empty
+                | Error::Busy
+                | Error::TooLong { .. }
+                | Error::InstructionsTooLong { .. }
+                | Error::TimeZone(_)
+                | Error::UnknownModel { .. }
+                | Error::OtherText
+                | Error::Overloaded(_)
+                | Error::Store(_),
             ) => Self::No,
-            Err(TurnRefused::Closed | _) => Self::Perhaps,
+            Err(Error::Closed | _) => Self::Perhaps,
         }
     }
 }
 
-impl From<Result<TurnId, ImportError>> for Began {
-    fn from(imported: Result<TurnId, ImportError>) -> Self {
+impl From<Result<TurnId, Error>> for Began {
+    fn from(imported: Result<TurnId, Error>) -> Self {
         match imported {
             Ok(turn) => Self::Yes(turn),
-            Err(ImportError::Store(cause)) if cause.may_have_happened() => Self::Perhaps,
-            Err(ImportError::Closed) => Self::Perhaps,
+            Err(Error::Store(cause)) if cause.may_have_happened() => Self::Perhaps,
+            Err(Error::Closed) => Self::Perhaps,
             Err(_) => Self::No,
         }
     }

@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use axum::response::{IntoResponse as _, Response};
 use madang::{
-    CallId, Session, Turn, TurnId, TurnOptions,
+    CallId, Error, Session, Turn, TurnId, TurnOptions,
     approval::Digest,
-    error::TurnRefused,
     session::{SessionView, ViewPage},
     turn::{TurnPhase, When},
 };
@@ -80,7 +79,7 @@ async fn begin_now(
 ) -> Result<BegunTurn, Problem> {
     match session.send_with(text.clone(), options.clone()).await {
         Ok(turn) => return Ok(BegunTurn { turn, superseded: None }),
-        Err(TurnRefused::Busy) => {}
+        Err(Error::Busy) => {}
         Err(refused) => return Err(refused.into()),
     }
     let superseded = match supersede {
@@ -93,7 +92,7 @@ async fn begin_now(
     match session.send_with(text, options).await {
         Ok(turn) => Ok(BegunTurn { turn, superseded }),
         // The question was answered meanwhile, or another text came first.
-        Err(TurnRefused::Busy) => Err(busy(session).await),
+        Err(Error::Busy) => Err(busy(session).await),
         Err(refused) => Err(refused.into()),
     }
 }

@@ -8,14 +8,7 @@ use madang_actors::{
     protocol::{ModelName, SessionId, UserId},
 };
 
-use crate::error::BuildError;
-
-/// Tells that no model of the runtime has this name.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no model of this runtime is named {name:?}")]
-pub(crate) struct UnknownModel {
-    pub(crate) name: Arc<str>,
-}
+use crate::error::{BuildError, Error};
 
 /// The name of a model that was given without one, where others stand beside it.
 const DEFAULT: &str = "default";
@@ -69,16 +62,16 @@ impl ModelChoice {
         (user, session): (&UserId, &SessionId),
         wanted: Option<ModelName>,
         models: &Models,
-    ) -> Result<Option<ModelName>, UnknownModel> {
+    ) -> Result<Option<ModelName>, Error> {
         let own = || self.of_session.as_ref().and_then(|of_session| of_session(user, session));
         let known = |name: &ModelName| models.find(name).is_some();
         match wanted {
             Some(name) if known(&name) => Ok(Some(name)),
-            Some(name) => Err(UnknownModel { name: name.as_str().into() }),
+            Some(name) => Err(Error::UnknownModel { name: name.as_str().into() }),
             None => match own() {
                 Some(name) => match ModelName::new(name.clone()) {
                     Ok(name) if known(&name) => Ok(Some(name)),
-                    Ok(_) | Err(_) => Err(UnknownModel { name }),
+                    Ok(_) | Err(_) => Err(Error::UnknownModel { name }),
                 },
                 None => Ok(models.queue(0).name().cloned()),
             },

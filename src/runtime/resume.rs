@@ -3,16 +3,13 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    protocol::{EventKind, LimitExceeded, SessionEvent, TurnId, UserId},
+    protocol::{EventKind, SessionEvent, TurnId, UserId},
     session::{SessionRequest, SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::{sync::oneshot, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    Runtime,
-    runtime::shared::{SharedRuntime, Unreached},
-};
+use crate::{Runtime, error::Error, runtime::shared::SharedRuntime};
 
 impl Runtime {
     /// Wakes every session that was cut off in mid-turn before this start, so that its turn goes on without a caller.
@@ -72,18 +69,18 @@ fn goes_on(
 }
 
 async fn follow(
-    sent: Result<(), Unreached>,
-    running: oneshot::Receiver<Result<Option<TurnId>, LimitExceeded>>,
+    sent: Result<(), Error>,
+    running: oneshot::Receiver<Result<Option<TurnId>, Error>>,
     mut events: Subscription,
     end: oneshot::Receiver<TurnEnd>,
     closing: CancellationToken,
 ) {
-    // Without an answer the session did not wake, and with `None` it has no turn left.
+    // With another answer the session did not wake, and with `None` it has no turn left.
     let mut end = match (sent, running.await) {
         (Ok(()), Ok(Ok(Some(_)))) => Some(end),
         // It waits for its place among the awake sessions, and goes on then.
-        (Ok(()), Ok(Err(_))) => None,
-        (Ok(()), Ok(Ok(None)) | Err(_)) | (Err(_), _) => return,
+        (Ok(()), Ok(Err(Error::Overloaded(_)))) => None,
+        (Ok(()), Ok(Ok(None) | Err(_)) | Err(_)) | (Err(_), _) => return,
     };
     let asks = |event: &SessionEvent| {
         matches!(event.kind, EventKind::ApprovalRequested { .. } | EventKind::TurnEnded { .. })

@@ -9,17 +9,16 @@ use madang_actors::{
     approval,
     call::DirectCalls,
     port::{Clock, Store},
-    protocol::{CallId, Decision, DecisionError, Digest, Languages, LimitExceeded, Limits, UserId},
+    protocol::{CallId, Decision, DecisionError, Digest, Languages, Limits, UserId},
     session::{
-        ClearError, DismissError, ImportError, RuntimeContext, Sent, SessionRegistry,
-        SessionRequest, SessionSlot, TurnRefused, WakePolicy, go_on, open,
+        RuntimeContext, Sent, SessionRegistry, SessionRequest, SessionSlot, WakePolicy, go_on, open,
     },
     supervisor::RuntimeHandles,
 };
 use tokio_util::task::TaskTracker;
 
 use super::{interrupted::Interrupted, model_choice::ModelChoice, time_zone::TimeZones};
-use crate::error::SessionError;
+use crate::error::Error;
 
 /// The inside of a [`Runtime`](crate::Runtime).
 #[derive(Debug)]
@@ -34,37 +33,6 @@ pub(crate) struct SharedRuntime {
     pub(crate) direct_calls: DirectCalls,
     /// Whether shutdown is past its last wait, so that no session may wake any more.
     pub(crate) is_closed: AtomicBool,
-}
-
-/// A reason why a session does not answer a request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unreached {
-    /// Too many requests wait already.
-    Full(LimitExceeded),
-    /// The session's actor died, or the runtime has shut down.
-    Closed,
-}
-
-macro_rules! from_unreached {
-    ($($error:ident),*) => {
-        $(impl From<Unreached> for $error {
-            fn from(unreached: Unreached) -> Self {
-                match unreached {
-                    Unreached::Full(refusal) => Self::Overloaded(refusal),
-                    Unreached::Closed => Self::Closed,
-                }
-            }
-        })*
-    };
-}
-
-from_unreached!(SessionError, TurnRefused, ClearError, ImportError);
-
-/// No bound refuses a dismissal.
-impl From<Unreached> for DismissError {
-    fn from(_: Unreached) -> Self {
-        Self::Closed
-    }
 }
 
 impl SharedRuntime {
@@ -94,9 +62,9 @@ impl SharedRuntime {
         &self,
         slot: &Arc<SessionSlot>,
         request: SessionRequest,
-    ) -> Result<(), Unreached> {
+    ) -> Result<(), Error> {
         if self.is_closed() {
-            return Err(Unreached::Closed);
+            return Err(Error::Closed);
         }
         match slot.send(request) {
             Sent::Delivered => Ok(()),
@@ -106,7 +74,7 @@ impl SharedRuntime {
                 self.tasks().spawn(opens);
                 Ok(())
             }
-            Sent::Full(_, refusal) => Err(Unreached::Full(refusal)),
+            Sent::Full(_, refusal) => Err(Error::Overloaded(refusal)),
         }
     }
 

@@ -9,16 +9,15 @@ use madang_actors::{
         FeedCursor, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
     },
     session::{
-        self, ClearError, DismissError, ResolveError, SessionRequest, SessionSlot, SessionView,
-        StreamItem, Subscription, TurnRefused, TurnRequest, ViewPage, check_lengths,
+        self, SessionRequest, SessionSlot, SessionView, StreamItem, Subscription, TurnRequest,
+        ViewPage, check_lengths,
     },
 };
 use tokio::sync::oneshot;
 
 use crate::{
-    error::{SessionError, UnknownTimeZone},
-    runtime::model_choice::UnknownModel,
-    runtime::shared::{SharedRuntime, Unreached},
+    error::Error,
+    runtime::shared::SharedRuntime,
     turn::handle::{Dismissed, Turn},
 };
 
@@ -81,8 +80,8 @@ impl Session {
     /// can be asked for approvals. Dropping the [`Turn`] cancels nothing.
     ///
     /// # Errors
-    /// [`TurnRefused`] says why no turn began.
-    pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<Turn, TurnRefused> {
+    /// [`Error`] says why no turn began.
+    pub async fn send(&self, text: impl Into<Arc<str>>) -> Result<Turn, Error> {
         self.send_with(text, TurnOptions::default()).await
     }
 
@@ -90,31 +89,29 @@ impl Session {
     /// turn that it began the first time, whether that runs or has ended.
     ///
     /// # Errors
-    /// [`TurnRefused`] says why no turn began.
+    /// [`Error`] says why no turn began.
     pub async fn send_with(
         &self,
         text: impl Into<Arc<str>>,
         mut options: TurnOptions,
-    ) -> Result<Turn, TurnRefused> {
-        let zone = self.runtime.time_zones.of(self.user(), options.time_zone.take());
-        let zone = zone.map_err(|UnknownTimeZone { name }| TurnRefused::UnknownTimeZone { name });
-        options.time_zone = Some(zone?);
+    ) -> Result<Turn, Error> {
+        let zone = self.runtime.time_zones.of(self.user(), options.time_zone.take())?;
+        options.time_zone = Some(zone);
         let whose = (self.user(), self.id());
         let models = &self.runtime.context.models;
         let model = self.runtime.model_choice.of(whose, options.model.take(), models);
-        options.model =
-            model.map_err(|UnknownModel { name }| TurnRefused::UnknownModel { name })?;
+        options.model = model?;
         let text = text.into();
         let bytes = check_lengths(&text, &options, self.runtime.limits())?;
         let admission = &self.runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
-        let bytes = bytes.map_err(TurnRefused::Overloaded)?;
+        let bytes = bytes.map_err(Error::Overloaded)?;
         let (ended, end) = oneshot::channel();
         let may_be_there = options.key.is_some();
         // Before the text is submitted: the reader of the turn misses nothing.
         let mut live = Some(self.slot.watch(&self.runtime.context.calls));
         let ask = |began| SessionRequest::Ask(TurnRequest { text, options, bytes, began, ended });
-        let id = self.ask(ask).await??;
+        let id = self.ask(ask).await?;
         if may_be_there && live.as_ref().is_some_and(|live| !begins_in(live, id)) {
             live = None;
         }
@@ -125,11 +122,10 @@ impl Session {
     /// on.
     ///
     /// # Errors
-    /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
-    pub async fn turn(&self) -> Result<Option<Turn>, SessionError> {
+    /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
+    pub async fn turn(&self) -> Result<Option<Turn>, Error> {
         let (ended, end) = oneshot::channel();
-        let running = self.ask(|reply| SessionRequest::Attach { ended, reply }).await?;
-        let id = running.map_err(SessionError::Overloaded)?;
+        let id = self.ask(|reply| SessionRequest::Attach { ended, reply }).await?;
         Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
 
@@ -140,25 +136,25 @@ impl Session {
     /// [`Dismissed`] takes nothing back.
     ///
     /// # Errors
-    /// [`DismissError::NoTurn`] if no turn runs.
-    pub async fn dismiss(&self) -> Result<Dismissed, DismissError> {
-        self.ask(|reply| SessionRequest::Dismiss { only: None, reply }).await?.map(Dismissed::new)
+    /// [`Error::NoTurn`] if no turn runs.
+    pub async fn dismiss(&self) -> Result<Dismissed, Error> {
+        self.ask(|reply| SessionRequest::Dismiss { only: None, reply }).await.map(Dismissed::new)
     }
 
     /// Clears the chat: the view of the person and the prompt of the model begin anew, and standing approvals end.
     /// Stored messages and the ledger stay.
     ///
     /// # Errors
-    /// [`ClearError`] says why the chat was not cleared.
-    pub async fn clear(&self) -> Result<(), ClearError> {
-        self.ask(|reply| SessionRequest::Clear { reply }).await?
+    /// [`Error`] says why the chat was not cleared.
+    pub async fn clear(&self) -> Result<(), Error> {
+        self.ask(|reply| SessionRequest::Clear { reply }).await
     }
 
     /// Gives the view that a screen shows, with all entries of the chat. [`view`](Self::view) gives a part of them.
     ///
     /// # Errors
-    /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
-    pub async fn state(&self) -> Result<SessionView, SessionError> {
+    /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
+    pub async fn state(&self) -> Result<SessionView, Error> {
         self.view(ViewPage::ALL).await
     }
 
@@ -166,10 +162,9 @@ impl Session {
     /// in pages, from its end.
     ///
     /// # Errors
-    /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be reached.
-    pub async fn view(&self, page: ViewPage) -> Result<SessionView, SessionError> {
-        let view = self.ask(|reply| SessionRequest::State { page, reply });
-        view.await?.map_err(SessionError::Overloaded)
+    /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
+    pub async fn view(&self, page: ViewPage) -> Result<SessionView, Error> {
+        self.ask(|reply| SessionRequest::State { page, reply }).await
     }
 
     /// Reads the events from here on, at the reader's own pace. The first subscriber of a turn that goes on after a
@@ -190,11 +185,11 @@ impl Session {
     /// reader knows: while anything of the session is in memory, they come once too.
     ///
     /// # Errors
-    /// [`SessionError::Overloaded`] or [`SessionError::Closed`] if the session cannot be woken.
+    /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be woken.
     pub async fn subscribe_after(
         &self,
         cursor: impl Into<FeedCursor>,
-    ) -> Result<Subscription, SessionError> {
+    ) -> Result<Subscription, Error> {
         let cursor = cursor.into();
         let _ = self.turn().await?; // awake, the session has what the store has
         Ok(self.slot.subscribe_after(cursor, &self.runtime.context.calls))
@@ -217,8 +212,8 @@ impl Session {
     /// question. They survive sleep and restart, and end when they are revoked or the chat is cleared.
     ///
     /// # Errors
-    /// [`SessionError::Store`] if the store cannot be read.
-    pub async fn standing_approvals(&self) -> Result<Vec<StandingApproval>, SessionError> {
+    /// [`Error::Store`] if the store cannot be read.
+    pub async fn standing_approvals(&self) -> Result<Vec<StandingApproval>, Error> {
         let rows = self.calls(LedgerFilter::standing_approvals()).await?;
         Ok(rows.iter().filter_map(LedgerRow::standing_approval).collect())
     }
@@ -227,8 +222,8 @@ impl Session {
     /// began before goes on. Without any approval it changes nothing.
     ///
     /// # Errors
-    /// [`SessionError::Store`] if the end could not be recorded.
-    pub async fn revoke(&self, tool: &str) -> Result<(), SessionError> {
+    /// [`Error::Store`] if the end could not be recorded.
+    pub async fn revoke(&self, tool: &str) -> Result<(), Error> {
         let revoke = Write::Revoke {
             session: self.id().clone(),
             tool: Some(tool.into()),
@@ -241,9 +236,9 @@ impl Session {
             Err(cause) if cause.may_have_happened() => {
                 let stands =
                     self.standing_approvals().await?.iter().any(|standing| *standing.tool == *tool);
-                if stands { Err(self.failed(cause)) } else { Ok(()) }
+                if stands { Err(cause.into()) } else { Ok(()) }
             }
-            Err(cause) => Err(self.failed(cause)),
+            Err(cause) => Err(cause.into()),
         }
     }
 
@@ -252,8 +247,8 @@ impl Session {
     /// them may still run and will report their effect themselves.
     ///
     /// # Errors
-    /// [`SessionError::Store`] if the store cannot be read.
-    pub async fn unresolved(&self) -> Result<Vec<LedgerRow>, SessionError> {
+    /// [`Error::Store`] if the store cannot be read.
+    pub async fn unresolved(&self) -> Result<Vec<LedgerRow>, Error> {
         self.calls(LedgerFilter::unresolved()).await
     }
 
@@ -262,31 +257,22 @@ impl Session {
     /// user.
     ///
     /// A resolution cannot be taken back, and exactly one wins. Once a person or the late end of its handler has
-    /// resolved a call, each later caller gets [`ResolveError::NotUnknown`]. Dropping the future cancels nothing.
+    /// resolved a call, each later caller gets [`Error::NotUnknown`]. Dropping the future cancels nothing.
     ///
     /// # Errors
-    /// [`ResolveError`] says why the resolution does not count.
-    pub async fn resolve(
-        &self,
-        call: CallId,
-        resolution: EffectResolution,
-    ) -> Result<(), ResolveError> {
+    /// [`Error`] says why the resolution does not count.
+    pub async fn resolve(&self, call: CallId, resolution: EffectResolution) -> Result<(), Error> {
         let (slot, context) = (self.slot.clone(), self.runtime.context.clone());
         // In a task: once it is written, the session must be told.
         let resolving = self
             .runtime
             .tasks()
             .spawn(async move { session::resolve(&slot, &context, call, resolution).await });
-        resolving.await.unwrap_or(Err(ResolveError::Store(StoreError::Silent)))
+        resolving.await.unwrap_or(Err(Error::Store(StoreError::Silent)))
     }
 
-    async fn calls(&self, filter: LedgerFilter) -> Result<Vec<LedgerRow>, SessionError> {
-        let rows = self.store().calls(&filter.in_session(self.id())).await;
-        rows.map_err(|cause| self.failed(cause))
-    }
-
-    pub(crate) fn failed(&self, cause: StoreError) -> SessionError {
-        SessionError::Store { session: self.id().clone(), cause }
+    async fn calls(&self, filter: LedgerFilter) -> Result<Vec<LedgerRow>, Error> {
+        Ok(self.store().calls(&filter.in_session(self.id())).await?)
     }
 
     pub(crate) const fn runtime(&self) -> &Arc<SharedRuntime> {
@@ -296,11 +282,11 @@ impl Session {
     /// Asks the session, which wakes for it, and waits for the answer.
     pub(crate) async fn ask<T>(
         &self,
-        question: impl FnOnce(oneshot::Sender<T>) -> SessionRequest,
-    ) -> Result<T, Unreached> {
+        question: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> SessionRequest,
+    ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
         self.runtime.send(&self.slot, question(reply))?;
-        answer.await.map_err(|_| Unreached::Closed)
+        answer.await.unwrap_or(Err(Error::Closed))
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn Store> {

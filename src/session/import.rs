@@ -2,7 +2,7 @@
 
 use madang_actors::{
     protocol::{Bound, Imported, TurnId},
-    session::{ImportError, SessionRequest, check_import},
+    session::{Error, SessionRequest, check_import},
 };
 
 use crate::Session;
@@ -32,13 +32,13 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// [`ImportError`] says why nothing was imported.
-    pub async fn import(&self, messages: Vec<Imported>) -> Result<TurnId, ImportError> {
+    /// [`Error`] says why nothing was imported.
+    pub async fn import(&self, messages: Vec<Imported>) -> Result<TurnId, Error> {
         let runtime = self.runtime();
         let bytes = check_import(&messages, runtime.limits())?;
         let admission = &runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
-        let bytes = bytes.map_err(ImportError::Overloaded)?;
-        self.ask(|reply| SessionRequest::Import { messages, bytes, reply }).await?
+        let bytes = bytes.map_err(Error::Overloaded)?;
+        self.ask(|reply| SessionRequest::Import { messages, bytes, reply }).await
     }
 }

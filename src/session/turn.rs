@@ -3,12 +3,12 @@
 use madang_actors::{
     port::StoredTurn,
     protocol::TurnId,
-    session::{DismissError, RunningTurn, SessionRequest, When},
+    session::{RunningTurn, SessionRequest, When},
 };
 
 use crate::{
     Session,
-    error::SessionError,
+    error::Error,
     turn::{handle::Dismissed, status::TurnStatus},
 };
 
@@ -17,9 +17,9 @@ impl Session {
     /// is read from the store, and does not wake the session.
     ///
     /// # Errors
-    /// [`SessionError::Store`] if the store cannot be read. [`SessionError::Overloaded`] or [`SessionError::Closed`] if
+    /// [`Error::Store`] if the store cannot be read. [`Error::Overloaded`] or [`Error::Closed`] if
     /// the turn is open and the session cannot be reached.
-    pub async fn turn_status(&self, turn: TurnId) -> Result<Option<TurnStatus>, SessionError> {
+    pub async fn turn_status(&self, turn: TurnId) -> Result<Option<TurnStatus>, Error> {
         let Some(mut stored) = self.stored_turn(turn).await? else { return Ok(None) };
         if stored.end.is_none() {
             if let Some(running) = self.running_turn(turn).await? {
@@ -30,7 +30,7 @@ impl Session {
             stored = found;
         }
         // Open without an actor that goes on with it, the turn is left to the next start.
-        TurnStatus::ended(turn, stored).ok_or(SessionError::Closed).map(Some)
+        TurnStatus::ended(turn, stored).ok_or(Error::Closed).map(Some)
     }
 
     /// Dismisses this turn as [`dismiss`](Self::dismiss) does, or nothing: a dismissal that comes late never hits the
@@ -38,27 +38,20 @@ impl Session {
     /// refuses it.
     ///
     /// # Errors
-    /// [`DismissError::Closed`] if the session cannot be reached.
-    pub async fn dismiss_turn(
-        &self,
-        turn: TurnId,
-        when: When,
-    ) -> Result<Option<Dismissed>, DismissError> {
-        match self.ask(|reply| SessionRequest::Dismiss { only: Some((turn, when)), reply }).await? {
+    /// [`Error::Closed`] if the session cannot be reached.
+    pub async fn dismiss_turn(&self, turn: TurnId, when: When) -> Result<Option<Dismissed>, Error> {
+        match self.ask(|reply| SessionRequest::Dismiss { only: Some((turn, when)), reply }).await {
             Ok(stored) => Ok(Some(Dismissed::new(stored))),
-            Err(DismissError::NoTurn) => Ok(None),
-            Err(error @ (DismissError::Closed | _)) => Err(error),
+            Err(Error::NoTurn) => Ok(None),
+            Err(error @ (Error::Closed | _)) => Err(error),
         }
     }
 
-    async fn stored_turn(&self, turn: TurnId) -> Result<Option<StoredTurn>, SessionError> {
-        let stored = self.store().turn(self.id(), turn).await;
-        stored.map_err(|cause| self.failed(cause))
+    async fn stored_turn(&self, turn: TurnId) -> Result<Option<StoredTurn>, Error> {
+        Ok(self.store().turn(self.id(), turn).await?)
     }
 
-    async fn running_turn(&self, turn: TurnId) -> Result<Option<RunningTurn>, SessionError> {
-        self.ask(|reply| SessionRequest::Turn { turn, reply })
-            .await?
-            .map_err(SessionError::Overloaded)
+    async fn running_turn(&self, turn: TurnId) -> Result<Option<RunningTurn>, Error> {
+        self.ask(|reply| SessionRequest::Turn { turn, reply }).await
     }
 }

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 use tokio_util::sync::ReusableBoxFuture;
 
 use crate::{
-    error::{ReplyError, SessionError},
+    error::{Error, ReplyError},
     runtime::shared::SharedRuntime,
 };
 
@@ -170,10 +170,10 @@ impl Turn {
     /// Waits until the turn has ended and the store has the end, and returns it. It reads no events.
     ///
     /// # Errors
-    /// [`SessionError::Closed`] if the store fails, so that the turn cannot go on for now. Also if the runtime was shut down
+    /// [`Error::Closed`] if the store fails, so that the turn cannot go on for now. Also if the runtime was shut down
     /// and left the turn to the next start. The ledger has the effects of its tools.
-    pub async fn ended(&self) -> Result<TurnEnd, SessionError> {
-        self.end.clone().await.map_err(|_| SessionError::Closed)
+    pub async fn ended(&self) -> Result<TurnEnd, Error> {
+        self.end.clone().await.map_err(|_| Error::Closed)
     }
 
     fn reader(&self) -> TurnReader {
@@ -253,7 +253,7 @@ struct TurnReader {
     items: Subscription,
     waiting: WaitingEnd,
     /// The end of the turn, once it was told: subscribers were told first.
-    end: Option<Result<TurnEnd, SessionError>>,
+    end: Option<Result<TurnEnd, Error>>,
     has_begun: bool,
     is_over: bool,
 }
@@ -268,7 +268,7 @@ impl TurnReader {
                     biased;
                     item = self.items.next() => item,
                     end = &mut self.waiting => {
-                        self.end = Some(end.map_err(|_| SessionError::Closed));
+                        self.end = Some(end.map_err(|_| Error::Closed));
                         continue;
                     }
                 }

@@ -10,5 +10,5 @@ pub(crate) mod handle;
 pub(crate) mod status;
 
 pub use handle::{Dismissed, TurnEvents, TurnOutcome};
-pub use madang_actors::session::When;
+pub use madang_actors::session::{TurnEnd, When};
 pub use status::{TurnPhase, TurnStatus};

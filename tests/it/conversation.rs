@@ -2,9 +2,9 @@
 
 use expect_test::expect;
 use madang::{
-    Asks, Builder, LanguageTag, Runtime, SessionId, TurnOptions, UserId,
+    Asks, Builder, Error, LanguageTag, Runtime, SessionId, TurnOptions, UserId,
     approval::{Approver, Decision},
-    error::{SessionError, TurnError, TurnRefused},
+    error::TurnError,
     model::{Completion, ModelError},
 };
 use madang_actors::protocol::FinishReason;
@@ -102,7 +102,7 @@ async fn a_second_turn_while_one_runs_is_refused_and_changes_nothing() {
     let completion = script.next().await;
     let before = session.state().await.unwrap();
     assert!(before.is_streaming);
-    assert!(matches!(session.send("second").await, Err(TurnRefused::Busy)));
+    assert!(matches!(session.send("second").await, Err(Error::Busy)));
     assert_eq!(session.state().await.unwrap(), before);
     completion.say("done");
     turn.ended().await.unwrap();
@@ -113,7 +113,7 @@ async fn a_second_turn_while_one_runs_is_refused_and_changes_nothing() {
 async fn a_blank_text_does_nothing() {
     let test = TestRuntime::without_model().await;
     let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
-    assert!(matches!(session.send(" \n\t ").await, Err(TurnRefused::Empty)));
+    assert!(matches!(session.send(" \n\t ").await, Err(Error::Empty)));
     assert_eq!(session.state().await.unwrap().messages, []);
     test.shutdown().await;
 }
@@ -403,7 +403,7 @@ async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down(
     assert_eq!(session.state().await.unwrap().messages, before);
     assert!(matches!(
         runtime.user("lee").unwrap().session("s").await,
-        Err(madang::error::SessionError::Foreign(_))
+        Err(madang::Error::Foreign(_))
     ));
     runtime.shutdown().await.unwrap();
 }
@@ -424,7 +424,7 @@ async fn a_session_is_found_by_its_user_alone_and_looking_makes_none() {
     assert!(test.runtime.user_with_id(&lee).find_session(&id).await.unwrap().is_none());
     test.runtime.shutdown().await.unwrap();
     let closed = test.runtime.user_with_id(&kim).find_session(&id).await.unwrap_err();
-    assert!(matches!(closed, SessionError::Closed));
+    assert!(matches!(closed, Error::Closed));
 }
 
 #[tokio::test]

@@ -4,9 +4,9 @@
 use std::sync::Arc;
 
 use madang::{
-    Limits, Runtime, Session, TurnOptions,
+    Error, Limits, Runtime, Session, TurnOptions,
     approval::Decision,
-    error::{Bound, TurnRefused},
+    error::Bound,
     model::{Completion, CompletionRequest},
 };
 use madang_testing::{
@@ -71,7 +71,7 @@ async fn says(limits: Limits) -> (TestRuntime, Session) {
 async fn they_are_no_longer_than_their_bound() {
     let (test, session) = says(Limits::default()).await;
     let refused = session.send_with("hi", instructed(&"x".repeat(16 * 1024 + 1))).await;
-    let Err(TurnRefused::InstructionsTooLong { bytes, max_bytes }) = refused else {
+    let Err(Error::InstructionsTooLong { bytes, max_bytes }) = refused else {
         panic!("{refused:?}")
     };
     assert_eq!((bytes, max_bytes), (16_385, 16_384));
@@ -87,7 +87,7 @@ async fn their_bytes_count_like_those_of_the_text() {
     limits.max_queued_bytes_per_user = 10;
     let (test, session) = says(limits).await;
     let refused = session.send_with("short", instructed("longer")).await;
-    let Err(TurnRefused::Overloaded(refusal)) = refused else { panic!("{refused:?}") };
+    let Err(Error::Overloaded(refusal)) = refused else { panic!("{refused:?}") };
     assert_eq!((refusal.bound, refusal.max), (Bound::QueuedBytes, 10));
     let turn = session.send_with("short", instructed("short")).await.unwrap();
     assert_eq!(test.runtime.held(Bound::QueuedBytes), 0, "they are stored");
@@ -100,7 +100,7 @@ async fn their_bytes_count_like_those_of_the_text() {
     let turn = session.send_with("hi", instructed(&"x".repeat(4_000))).await.unwrap();
     turn.ended().await.unwrap();
     let refused = session.send("hi").await;
-    let Err(TurnRefused::Overloaded(refusal)) = refused else { panic!("{refused:?}") };
+    let Err(Error::Overloaded(refusal)) = refused else { panic!("{refused:?}") };
     assert_eq!(refusal.bound, Bound::StoredBytes);
     test.shutdown().await;
 }

@@ -2,11 +2,7 @@
 
 use std::time::Duration;
 
-use madang::{
-    Limits, Runtime, TurnOptions,
-    error::{BuildError, TurnRefused},
-    tool::EffectPolicy,
-};
+use madang::{Error, Limits, Runtime, TurnOptions, error::BuildError, tool::EffectPolicy};
 use madang_actors::supervisor::Health;
 use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::json;
@@ -24,7 +20,7 @@ async fn works(runtime: &Runtime) -> Result<(), String> {
         let options = TurnOptions::default();
         match session.send_with(text, options).await {
             Ok(turn) => drop(turn.ended().await.map_err(|error| format!("{error:?}"))?),
-            Err(TurnRefused::Closed) => return Err("its session died".into()),
+            Err(Error::Closed) => return Err("its session died".into()),
             Err(_) => {}
         }
     }

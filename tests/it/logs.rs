@@ -9,9 +9,8 @@ use std::{
 };
 
 use madang::{
-    Limits, Runtime,
+    Error, Limits, Runtime,
     approval::{Approver, Decision},
-    error::TurnRefused,
     tool::{self, ToolContext, ToolResult},
 };
 use madang_testing::{FakeTool, MemoryStore, ScriptedModel, listen};
@@ -166,7 +165,7 @@ async fn nothing_failed_where_too_much_is_stored_of_a_user() {
         assert_eq!(loudest(&said), Some(Level::INFO), "{tool}: {said:?}");
     }
     let session = test.runtime.user("kim").unwrap().session("1").await.unwrap();
-    assert!(matches!(session.send("hi").await, Err(TurnRefused::Overloaded(_))));
+    assert!(matches!(session.send("hi").await, Err(Error::Overloaded(_))));
     test.shutdown().await;
     let said = log.take();
     assert!(loudest(&said).is_none_or(|level| level >= Level::INFO), "{said:?}");

@@ -1,9 +1,8 @@
 //! A call without a model in a session that is named: it stands behind the last entry, and the session sleeps meanwhile.
 
 use madang::{
-    Call, CallReport, Limits, SessionId, UserId,
+    Call, CallReport, Error, Limits, SessionId, UserId,
     approval::Approver,
-    error::SessionError,
     event::{Content, EventKind, StreamItem, TurnEnding},
     store::Store as _,
 };
@@ -22,7 +21,7 @@ fn says(texts: &[&str]) -> ScriptedModel {
     ScriptedModel::new(texts.iter().map(|text| ScriptedCompletion::text(*text)))
 }
 
-fn in_background(test: &TestRuntime, call: Call) -> JoinHandle<Result<CallReport, SessionError>> {
+fn in_background(test: &TestRuntime, call: Call) -> JoinHandle<Result<CallReport, Error>> {
     let runtime = test.runtime.clone();
     tokio::spawn(async move { dispatched(&runtime, call).await })
 }
@@ -83,7 +82,7 @@ async fn a_session_that_does_not_exist_is_opened_for_the_call() {
     let lee = UserId::new("lee").unwrap();
     let foreign = Call::new(lee, "search", "{}").session(SessionId::new("new").unwrap());
     let refused = dispatched(&test.runtime, foreign).await;
-    assert!(matches!(refused, Err(SessionError::Foreign(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Foreign(_))), "{refused:?}");
     assert_eq!(transcript(&test, "new").await, expected);
     test.shutdown().await;
 }
@@ -99,7 +98,7 @@ async fn what_is_asked_of_a_session_waits_for_the_call_in_it_and_another_call_is
         async move { session.send("hi").await.unwrap().ended().await.unwrap().ending }
     });
     let refused = dispatched(&test.runtime, named("s", "note")).await;
-    assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
     test.gate.open(1);
     assert_eq!(kind(&joined(slow).await.unwrap()), "ok");
     assert_eq!(joined(asking).await, TurnEnding::Answered);
@@ -117,7 +116,7 @@ async fn an_abandoned_call_keeps_its_session_until_it_has_ended() {
     slow.abort();
     assert!(slow.await.unwrap_err().is_cancelled());
     let refused = dispatched(&test.runtime, named("s", "note")).await;
-    assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
     test.gate.open(1);
     session.send("hi").await.unwrap().ended().await.unwrap();
     let entries: Vec<_> = transcript(&test, "s").await.into_iter().map(|(_, text)| text).collect();
@@ -157,7 +156,7 @@ async fn a_call_is_refused_while_a_turn_runs_in_its_session() {
     let turn = session.send("go").await.unwrap();
     test.gate.begun(1).await;
     let refused = dispatched(&test.runtime, named("s", "note")).await;
-    assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
     test.gate.open(1);
     assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);
     assert_eq!(kind(&test.runtime.begin(named("s", "note")).await.unwrap().ended().await), "ok");

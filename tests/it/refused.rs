@@ -11,9 +11,8 @@ use std::{
 };
 
 use madang::{
-    Call, Limits, Runtime, UserId,
+    Call, Error, Limits, Runtime, UserId,
     approval::Decision,
-    error::TurnRefused,
     event::{EventKind, StreamItem},
     store::{SqliteStore, StoreError},
     tool::{self, EffectPolicy, Tool, ToolContext, ToolResult},
@@ -115,7 +114,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
     );
     assert!(answered.is_err(), "the writer never came to it");
     let refused = asked.map(|turn| turn.id());
-    assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Store(StoreError::Withdrawn))), "{refused:?}");
 
     lets_go.send(()).unwrap();
     timeout(PATIENCE, blocking).await.unwrap().unwrap().unwrap();

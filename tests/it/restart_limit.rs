@@ -4,9 +4,9 @@
 use std::time::Duration;
 
 use madang::{
-    Health, Limits,
+    Error, Health, Limits,
     approval::{Approver, Decision},
-    error::{DecisionError, ReplyError, TurnError, TurnRefused},
+    error::{DecisionError, ReplyError, TurnError},
     event::{EventKind, TurnEnding},
     ledger::LedgerFilter,
     model::Completion,
@@ -66,7 +66,7 @@ async fn without_a_store_actor_no_turn_begins_and_one_that_runs_is_interrupted()
     let failed = in_time(turn.text()).await.unwrap_err();
     assert!(matches!(failed, ReplyError::Interrupted { .. }), "{failed:?}");
     let refused = in_time(other.send("go")).await.unwrap_err();
-    assert!(matches!(refused, TurnRefused::Store(StoreError::Unavailable { .. })), "{refused:?}");
+    assert!(matches!(refused, Error::Store(StoreError::Unavailable { .. })), "{refused:?}");
     let report = in_time(test.runtime.user("kim").unwrap().session("new")).await;
     assert!(report.is_err(), "a session that is new must be stored");
     test.shutdown().await;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use madang::{
-    Asks, Health, IdempotencyKey, Limits, Runtime, SessionId, TurnOptions,
+    Asks, Error, Health, IdempotencyKey, Limits, Runtime, SessionId, TurnOptions,
     approval::{Approver, Decision},
-    error::{TurnError, TurnRefused},
+    error::TurnError,
     event::TurnEnding,
     model::Completion,
     store::{Store, StoreError, port::SubmittedTurn},
@@ -229,7 +229,7 @@ async fn a_store_that_panics_over_a_key_refuses_the_turn_and_holds_no_shutdown_u
     let key = Some(IdempotencyKey::new("k").unwrap());
     let options = TurnOptions { key, ..TurnOptions::default() };
     let refused = session.send_with("hi", options).await;
-    assert!(matches!(refused, Err(TurnRefused::Store(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
     let ended = session.send("hi").await.unwrap().ended().await.unwrap();
     assert_eq!(ended.ending, TurnEnding::Answered);
     tokio::time::timeout(PATIENCE, runtime.shutdown()).await.unwrap().unwrap();

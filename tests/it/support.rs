@@ -8,9 +8,8 @@ use std::{
 };
 
 use madang::{
-    Call, CallReport, LanguageTag, Limits, Runtime, UserId,
+    Call, CallReport, Error, LanguageTag, Limits, Runtime, UserId,
     approval::Approver,
-    error::SessionError,
     model::ChatModel,
     tool::{
         self, EffectPolicy, Locale, Tool, ToolContext, ToolFault, ToolOutcome, ToolResult,
@@ -29,7 +28,7 @@ use tokio::sync::Semaphore;
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Begins a call and waits for its end.
-pub(crate) async fn dispatched(runtime: &Runtime, call: Call) -> Result<CallReport, SessionError> {
+pub(crate) async fn dispatched(runtime: &Runtime, call: Call) -> Result<CallReport, Error> {
     Ok(runtime.begin(call).await?.ended().await)
 }
 

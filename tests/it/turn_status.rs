@@ -3,9 +3,9 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    Limits, Runtime, Session, TurnId,
+    Error, Limits, Runtime, Session, TurnId,
     approval::Decision,
-    error::{SessionError, TurnError},
+    error::TurnError,
     event::{EventCursor, EventKind, StreamItem},
     model::Completion,
     store::{Store, StoreError},
@@ -222,7 +222,7 @@ async fn an_open_turn_of_a_runtime_that_has_shut_down_is_not_told_as_running() {
     let _completion = scene.script.next().await;
     scene.runtime.shutdown().await.unwrap();
     let status = scene.session.turn_status(turn.id()).await;
-    assert!(matches!(status, Err(SessionError::Closed)), "{status:?}");
+    assert!(matches!(status, Err(Error::Closed)), "{status:?}");
     let ended = turn.ended().await;
-    assert!(matches!(ended, Err(SessionError::Closed)), "{ended:?}");
+    assert!(matches!(ended, Err(Error::Closed)), "{ended:?}");
 }

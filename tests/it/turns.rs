@@ -4,8 +4,8 @@ use std::{future::Future, pin::Pin, task};
 
 use futures_core::Stream;
 use madang::{
-    IdempotencyKey, LanguageTag, Limits, OnDismiss, Session, Turn, TurnOptions,
-    error::{ReplyError, SessionError, TurnError},
+    Error, IdempotencyKey, LanguageTag, Limits, OnDismiss, Session, Turn, TurnOptions,
+    error::{ReplyError, TurnError},
     event::{EventKind, StreamItem, TurnEnding},
     model::Completion,
     turn::TurnEvents,
@@ -138,7 +138,7 @@ async fn a_turn_that_a_shutdown_leaves_to_the_next_start_has_no_text_yet() {
     let _completion = script.next().await;
     test.runtime.shutdown().await.unwrap();
     assert_eq!(in_time(turn.text()).await, Err(ReplyError::Closed));
-    assert!(matches!(in_time(end.ended()).await, Err(SessionError::Closed)));
+    assert!(matches!(in_time(end.ended()).await, Err(Error::Closed)));
     assert_eq!(words(&mut events).await, ["user hi"], "the stream ends without an end of the turn");
 }
 
@@ -227,7 +227,7 @@ async fn session_until_free(session: &Session, text: &str) -> Turn {
         loop {
             match session.send(text).await {
                 Ok(turn) => return turn,
-                Err(madang::error::TurnRefused::Busy) => tokio::task::yield_now().await,
+                Err(madang::Error::Busy) => tokio::task::yield_now().await,
                 Err(refused) => panic!("{refused}"),
             }
         }
@@ -344,4 +344,19 @@ async fn the_turn_that_runs_is_read_from_its_beginning_through_another_handle() 
     completion.say("Hello.");
     assert_eq!(words(&mut turn.events()).await, ["user hi", "model Hello.", "ended Answered"]);
     test.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_turn_is_streamed_and_its_outcome_read_from_the_same_handle() {
+    let test = TestRuntime::new(call_then_say("note", &json!({ "name": "a" }), "Noted.")).await;
+    let turn = session_of(&test).await.send("note a").await.unwrap();
+    let told = words(&mut turn.events()).await;
+    assert_eq!(told, words(&mut turn.events()).await, "it is read again from its beginning");
+    let outcome = in_time(turn.outcome()).await.unwrap();
+    assert_eq!((&*outcome.text, outcome.ending), ("Noted.", TurnEnding::Answered));
+    assert_eq!((outcome.calls.len(), &*outcome.calls[0].name), (1, "note"));
+    assert_eq!(in_time(turn.text()).await.unwrap(), "Noted.");
+    let end = in_time(turn.ended()).await.unwrap();
+    assert_eq!((end.ending, end.usage, outcome.error), (outcome.ending, outcome.usage, None));
+    test.runtime.shutdown().await.unwrap();
 }

@@ -22,7 +22,7 @@ use crate::{
     protocol::{
         Asks, Bound, CallId, IdempotencyKey, Locale, SessionId, ToolCall, UserId, WantedCall,
     },
-    session::{RuntimeContext, SessionError, SessionRegistry, UnknownTimeZone},
+    session::{Error, RuntimeContext, SessionRegistry, UnknownTimeZone},
 };
 
 /// The calls without a model of a runtime.
@@ -67,8 +67,8 @@ impl DirectCalls {
     /// Dropping the future begins nothing; once it has returned the call, that runs to its end.
     ///
     /// # Errors
-    /// [`SessionError`] says why no call began, or that the key names another call.
-    pub async fn begin(&self, request: CallRequest) -> Result<RunningCall, SessionError> {
+    /// [`Error`] says why no call began, or that the key names another call.
+    pub async fn begin(&self, request: CallRequest) -> Result<RunningCall, Error> {
         let locale = request.locale;
         let call = match request.key.clone() {
             Some(key) => self.begin_once(request, &key).await?,
@@ -82,7 +82,7 @@ impl DirectCalls {
         &self,
         request: CallRequest,
         key: &IdempotencyKey,
-    ) -> Result<Arc<SharedCall>, SessionError> {
+    ) -> Result<Arc<SharedCall>, Error> {
         let id = CallId::of_key(&request.user, key);
         let session = session_of(request.session.as_ref(), id)?;
         let wanted = wanted(&request).bounded(&self.context.calls.limits);
@@ -90,11 +90,11 @@ impl DirectCalls {
         let mut running = entry.running().await;
         let found = match running.upgrade().filter(|found| !found.has_unrecorded_end()) {
             Some(found) => Some(found),
-            None => self.recorded(id, &request.user, &session).await?,
+            None => self.recorded(id, &request.user).await?,
         };
         match found {
             Some(found) if found.is(&wanted, &session) => Ok(found),
-            Some(_) => Err(SessionError::OtherCall(id)),
+            Some(_) => Err(Error::OtherCall(id)),
             None => {
                 let begun = self.begin_new(request, id, Some(entry.clone())).await?;
                 *running = Arc::downgrade(&begun);
@@ -105,17 +105,11 @@ impl DirectCalls {
 
     /// Finds the call in the ledger, which has it over: nothing of it runs in this process. One without an end gets it
     /// now, and does not run again.
-    async fn recorded(
-        &self,
-        id: CallId,
-        user: &UserId,
-        session: &SessionId,
-    ) -> Result<Option<Arc<SharedCall>>, SessionError> {
-        let rows = self.context.store.store().calls(&LedgerFilter::call(id)).await;
-        let rows = rows.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
+    async fn recorded(&self, id: CallId, user: &UserId) -> Result<Option<Arc<SharedCall>>, Error> {
+        let rows = self.context.store.store().calls(&LedgerFilter::call(id)).await?;
         let Some(row) = rows.into_iter().next() else { return Ok(None) };
         if row.user != *user {
-            return Err(SessionError::OtherCall(id));
+            return Err(Error::OtherCall(id));
         }
         let wanted = WantedCall::new(row.name.clone(), row.raw_arguments.clone());
         let found =
@@ -137,13 +131,13 @@ impl DirectCalls {
         request: CallRequest,
         id: CallId,
         entry: Option<Arc<KeyedCall<SharedCall>>>,
-    ) -> Result<Arc<SharedCall>, SessionError> {
+    ) -> Result<Arc<SharedCall>, Error> {
         let (context, calls) = (&self.context, &self.context.calls);
         let wanted = wanted(&request);
         let CallRequest { user, locale, time_zone, session, asks, .. } = request;
         let time_zone = time_zone?;
         let bytes = calls.admission.admit(Bound::QueuedBytes, &user, wanted.arguments.len());
-        let bytes = bytes.map_err(SessionError::Overloaded)?;
+        let bytes = bytes.map_err(Error::Overloaded)?;
         let position = match session {
             Some(named) => CallPosition::after_last(named, &user, &self.sessions, context).await?,
             None => CallPosition::of_its_own(session_of(None, id)?),
@@ -211,7 +205,7 @@ fn wanted(request: &CallRequest) -> WantedCall {
 }
 
 /// Gives the session of a call: the named one, or one of its own.
-fn session_of(named: Option<&SessionId>, id: CallId) -> Result<SessionId, SessionError> {
+fn session_of(named: Option<&SessionId>, id: CallId) -> Result<SessionId, Error> {
     match named {
         Some(session) => Ok(session.clone()),
         None => Ok(SessionId::new(format!("call-{id}"))?),

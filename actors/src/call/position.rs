@@ -9,9 +9,7 @@ use crate::{
     ledger::text_digest,
     port::Write,
     protocol::{SessionId, Timestamp, TurnEnding, TurnId, TurnOptions, Usage, UserId},
-    session::{
-        Begun, RuntimeContext, SessionError, SessionMsg, SessionRegistry, SessionSlot, create,
-    },
+    session::{Begun, Error, RuntimeContext, SessionMsg, SessionRegistry, SessionSlot, create},
 };
 
 /// The position of a call.
@@ -37,11 +35,11 @@ impl CallPosition {
         user: &UserId,
         sessions: &SessionRegistry,
         context: &RuntimeContext,
-    ) -> Result<Self, SessionError> {
+    ) -> Result<Self, Error> {
         create(&session, user, context).await?;
         let limits = &context.calls.limits;
         let slot = sessions.slot(&session, user, limits);
-        let slot = slot.ok_or_else(|| SessionError::Foreign(session.clone()))?;
+        let slot = slot.ok_or_else(|| Error::Foreign(session.clone()))?;
         if let Some(actor) = slot.awake() {
             let (reply, sleeps) = oneshot::channel();
             if actor.cast(SessionMsg::Sleep { reply }).is_ok() {
@@ -49,17 +47,15 @@ impl CallPosition {
             }
         }
         if context.closing.is_cancelled() {
-            return Err(SessionError::Closed);
+            return Err(Error::Closed);
         }
-        let mut begun = slot.begins_asleep().ok_or_else(|| SessionError::Busy(session.clone()))?;
+        let mut begun = slot.begins_asleep().ok_or(Error::Busy)?;
         // Only now: the work that an actor of the session began has ended, and none wakes.
-        let stored = context.store.store().session(&session).await;
-        let stored =
-            stored.map_err(|cause| SessionError::Store { session: session.clone(), cause })?;
+        let stored = context.store.store().session(&session).await?;
         let (is_open, last_seq) =
             stored.map_or((false, 0), |it| (it.open_turn.is_some(), it.row.last_seq));
         if is_open {
-            return Err(SessionError::Busy(session));
+            return Err(Error::Busy);
         }
         begun.goes_on_beside();
         let turn = TurnId::new(Uuid::now_v7());

@@ -3,16 +3,16 @@
 use tokio::sync::oneshot;
 
 use super::{
+    error::Error,
     msg::{About, Outgoing},
-    request::ClearError,
     state::SessionState,
 };
 use crate::{mailbox::answer, port::Write, protocol::Content};
 
 impl SessionState {
-    pub(super) fn clear(&mut self, reply: oneshot::Sender<Result<(), ClearError>>) {
+    pub(super) fn clear(&mut self, reply: oneshot::Sender<Result<(), Error>>) {
         if self.turn.is_some() || self.leaves_turn || self.has_exclusive_write {
-            return answer(reply, Err(ClearError::Busy));
+            return answer(reply, Err(Error::Busy));
         }
         self.has_exclusive_write = true;
         // The mark belongs to the turn that it follows; an empty chat has nothing to mark.

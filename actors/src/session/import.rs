@@ -4,8 +4,9 @@ use tokio::{sync::oneshot, time::Instant};
 use uuid::Uuid;
 
 use super::{
+    error::Error,
     msg::{About, Outgoing, PendingImport},
-    request::{ImportError, TurnEnd},
+    request::TurnEnd,
     state::SessionState,
 };
 use crate::{
@@ -19,18 +20,18 @@ use crate::{
 /// Checks a history against the bounds, and counts its bytes.
 ///
 /// # Errors
-/// [`ImportError`] says which bound it passes.
-pub fn check_import(messages: &[Imported], limits: &Limits) -> Result<usize, ImportError> {
+/// [`Error`] says which bound it passes.
+pub fn check_import(messages: &[Imported], limits: &Limits) -> Result<usize, Error> {
     let (count, max_messages) = (messages.len(), limits.max_imported_messages);
     if count > max_messages {
-        return Err(ImportError::TooManyMessages { messages: count, max_messages });
+        return Err(Error::TooManyMessages { messages: count, max_messages });
     }
     if messages.is_empty() || messages.iter().any(|message| message.text.trim().is_empty()) {
-        return Err(ImportError::Empty);
+        return Err(Error::Empty);
     }
     let bytes = messages.iter().map(|message| message.text.len()).sum();
     let max_bytes = limits.max_imported_bytes;
-    if bytes > max_bytes { Err(ImportError::TooLong { bytes, max_bytes }) } else { Ok(bytes) }
+    if bytes > max_bytes { Err(Error::TooLong { bytes, max_bytes }) } else { Ok(bytes) }
 }
 
 impl SessionState {
@@ -39,7 +40,7 @@ impl SessionState {
         &mut self,
         messages: Vec<Imported>,
         bytes: Permit,
-        reply: oneshot::Sender<Result<TurnId, ImportError>>,
+        reply: oneshot::Sender<Result<TurnId, Error>>,
     ) {
         if let Err(refused) = self.may_import(&messages) {
             return answer(reply, Err(refused));
@@ -66,16 +67,16 @@ impl SessionState {
         self.store([started, ended], Outgoing { messages, import, ..Outgoing::about(About::Chat) });
     }
 
-    fn may_import(&self, messages: &[Imported]) -> Result<(), ImportError> {
+    fn may_import(&self, messages: &[Imported]) -> Result<(), Error> {
         check_import(messages, &self.context.calls.limits)?;
         // A number that was given out counts: its entry may still come.
         let has_begun = self.chat.last_given_out() > 0;
         if self.is_closing() {
-            Err(ImportError::Closed)
+            Err(Error::Closed)
         } else if self.turn.is_some() || self.has_exclusive_write {
-            Err(ImportError::Busy)
+            Err(Error::Busy)
         } else if has_begun {
-            Err(ImportError::HasBegun)
+            Err(Error::HasBegun)
         } else {
             Ok(())
         }

@@ -37,7 +37,7 @@ mod view;
 
 pub use actor::SessionActor;
 pub use context::RuntimeContext;
-pub use error::{SessionError, UnknownTimeZone};
+pub use error::{Error, UnknownTimeZone};
 pub use events::{
     feed::{Durability, Feed, FeedBounds},
     subscription::{StreamItem, Subscription},
@@ -55,10 +55,9 @@ pub use lifecycle::{
 };
 pub use msg::{Outgoing, Resumption, SessionMsg};
 pub use request::{
-    ClearError, DismissError, DismissalStored, ImportError, RunningTurn, SessionRequest,
-    SessionView, TurnEnd, TurnRefused, TurnRequest, When,
+    DismissalStored, RunningTurn, SessionRequest, SessionView, TurnEnd, TurnRequest, When,
 };
 pub use state::{SessionState, WakeSnapshot};
 pub use turn::begin::check_lengths;
-pub use turn::effect_resolution::{ResolveError, resolve};
+pub use turn::effect_resolution::resolve;
 pub use view::ViewPage;

@@ -2,7 +2,10 @@
 
 use tokio::sync::oneshot;
 
-use super::request::{ClearError, ImportError, SessionRequest, TurnEnd, TurnRequest};
+use super::{
+    error::Error,
+    request::{SessionRequest, TurnEnd, TurnRequest},
+};
 use crate::{
     admission::Permit,
     dispatcher::DispatcherEvent,
@@ -81,7 +84,7 @@ pub struct Outgoing {
     /// The end of the turn, and its moment.
     pub(super) end: Option<Box<(TurnEnd, Timestamp)>>,
     /// The caller that asked for the clearing.
-    pub(super) clear: Option<oneshot::Sender<Result<(), ClearError>>>,
+    pub(super) clear: Option<oneshot::Sender<Result<(), Error>>>,
     /// The import that the write is.
     pub(super) import: Option<Box<PendingImport>>,
     /// Whether the write counts the resumption of the turn, which begins behind it.
@@ -130,12 +133,12 @@ pub(super) struct PendingImport {
     pub(super) at: Timestamp,
     /// The permit for its bytes, until it is stored or refused.
     pub(super) _bytes: Permit,
-    pub(super) reply: oneshot::Sender<Result<TurnId, ImportError>>,
+    pub(super) reply: oneshot::Sender<Result<TurnId, Error>>,
 }
 
 impl PendingImport {
     /// Tells the caller why nothing was imported, as far as is known.
-    pub(super) fn fail(self, cause: ImportError) {
+    pub(super) fn fail(self, cause: Error) {
         answer(self.reply, Err(cause));
     }
 }

@@ -4,13 +4,14 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::view::ViewPage;
+use super::{error::Error, view::ViewPage};
 use crate::{
     admission::Permit,
+    mailbox::answer,
     port::{StoreError, Write},
     protocol::{
-        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, Imported, LimitExceeded, SessionId,
-        Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
+        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, Imported, SessionId, Timestamp,
+        TurnEnding, TurnError, TurnId, TurnOptions, Usage,
     },
 };
 
@@ -24,7 +25,7 @@ pub enum SessionRequest {
         /// Receives how it ended, if one runs.
         ended: oneshot::Sender<TurnEnd>,
         /// Receives which turn runs.
-        reply: oneshot::Sender<Result<Option<TurnId>, LimitExceeded>>,
+        reply: oneshot::Sender<Result<Option<TurnId>, Error>>,
     },
     /// Dismisses the running turn, as its options say. Without one, it changes nothing.
     Dismiss {
@@ -32,12 +33,12 @@ pub enum SessionRequest {
         only: Option<(TurnId, When)>,
         /// Receives an answer before any running work has ended, with the receiver of what the
         /// store says to the dismissal.
-        reply: oneshot::Sender<Result<DismissalStored, DismissError>>,
+        reply: oneshot::Sender<Result<DismissalStored, Error>>,
     },
     /// Clears the chat: state and model begin after a mark.
     Clear {
         /// Receives an answer once the mark is stored.
-        reply: oneshot::Sender<Result<(), ClearError>>,
+        reply: oneshot::Sender<Result<(), Error>>,
     },
     /// Begins the chat with a history.
     Import {
@@ -46,21 +47,21 @@ pub enum SessionRequest {
         /// The permit for the bytes of the messages, until they are stored or refused.
         bytes: Permit,
         /// Receives the turn of the messages once they are stored.
-        reply: oneshot::Sender<Result<TurnId, ImportError>>,
+        reply: oneshot::Sender<Result<TurnId, Error>>,
     },
     /// Asks for the view of a screen.
     State {
         /// The entries that the view has.
         page: ViewPage,
         /// Receives the view.
-        reply: oneshot::Sender<Result<SessionView, LimitExceeded>>,
+        reply: oneshot::Sender<Result<SessionView, Error>>,
     },
     /// Asks how far a turn is that runs.
     Turn {
         /// The id of the turn.
         turn: TurnId,
         /// Receives how far it is; `None` if it does not run.
-        reply: oneshot::Sender<Result<Option<RunningTurn>, LimitExceeded>>,
+        reply: oneshot::Sender<Result<Option<RunningTurn>, Error>>,
     },
     /// Lets the turn with which the session woke go on, after the requests that waited for the waking.
     Resume {
@@ -69,6 +70,24 @@ pub enum SessionRequest {
     },
     /// Takes the resolutions of unknown effects that the feed has published.
     TakeResolved,
+}
+
+impl SessionRequest {
+    /// Answers it with this reason why the session does not take it.
+    pub(super) fn refuse(self, error: Error) {
+        match self {
+            Self::Ask(TurnRequest { began: reply, .. }) | Self::Import { reply, .. } => {
+                answer(reply, Err(error));
+            }
+            Self::Attach { reply, .. } => answer(reply, Err(error)),
+            Self::Dismiss { reply, .. } => answer(reply, Err(error)),
+            Self::Clear { reply } => answer(reply, Err(error)),
+            Self::State { reply, .. } => answer(reply, Err(error)),
+            Self::Turn { reply, .. } => answer(reply, Err(error)),
+            // The session wakes for these again.
+            Self::Resume { .. } | Self::TakeResolved => {}
+        }
+    }
 }
 
 /// A request for a turn.
@@ -81,64 +100,9 @@ pub struct TurnRequest {
     /// The permit for the bytes of the text, until it is stored or refused.
     pub bytes: Permit,
     /// Receives, once the user's message is stored, which turn began.
-    pub began: oneshot::Sender<Result<TurnId, TurnRefused>>,
+    pub began: oneshot::Sender<Result<TurnId, Error>>,
     /// Receives how the turn ended.
     pub ended: oneshot::Sender<TurnEnd>,
-}
-
-/// A reason why a turn did not begin. The state is unchanged, but for [`Closed`](Self::Closed), and for a
-/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same. Only the store
-/// has the answer then. The session knows which turn runs, and a repeated submit under the same idempotency key finds
-/// the turn.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum TurnRefused {
-    /// The text is empty after trimming.
-    #[error("the text is empty")]
-    Empty,
-    /// A turn is running.
-    #[error("a turn is running")]
-    Busy,
-    /// The text is too long.
-    #[error("the text has {bytes} bytes, {max_bytes} are allowed")]
-    TooLong {
-        /// The bytes of the text.
-        bytes: usize,
-        /// The most bytes that it may have.
-        max_bytes: usize,
-    },
-    /// The instructions are too long.
-    #[error("the instructions have {bytes} bytes, {max_bytes} are allowed")]
-    InstructionsTooLong {
-        /// The bytes of the instructions.
-        bytes: usize,
-        /// The most bytes that they may have.
-        max_bytes: usize,
-    },
-    /// No time zone has this name.
-    #[error("no time zone is named {name:?}")]
-    UnknownTimeZone {
-        /// The name that was asked for.
-        name: Arc<str>,
-    },
-    /// No model of the runtime has this name.
-    #[error("no model of this runtime is named {name:?}")]
-    UnknownModel {
-        /// The name that was asked for.
-        name: Arc<str>,
-    },
-    /// Another text was submitted under the same idempotency key.
-    #[error("the idempotency key was used for another text")]
-    OtherText,
-    /// A bound was reached.
-    #[error("a bound was reached")]
-    Overloaded(#[source] LimitExceeded),
-    /// The user's message could not be stored.
-    #[error("failed to store the user's message")]
-    Store(#[source] StoreError),
-    /// The session's actor died, or the runtime has shut down.
-    #[error("the session is closed")]
-    Closed,
 }
 
 /// Receives once that the store has a dismissal, or why not.
@@ -160,78 +124,6 @@ pub struct RunningTurn {
     pub last: EventCursor,
     /// The approval request that waits for the user.
     pub approval_request: Option<ApprovalRequest>,
-}
-
-/// A reason why no turn was dismissed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DismissError {
-    /// No turn is running.
-    #[error("no turn is running")]
-    NoTurn,
-    /// The session's actor died, or the runtime has shut down.
-    #[error("the session is closed")]
-    Closed,
-}
-
-/// A reason why the chat was not cleared.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum ClearError {
-    /// A turn is running, or a runtime that ends leaves it to the next start.
-    #[error("a turn is running")]
-    Busy,
-    /// A bound was reached.
-    #[error("a bound was reached")]
-    Overloaded(#[source] LimitExceeded),
-    /// The mark could not be stored.
-    #[error("failed to store the clearing")]
-    Store(#[source] StoreError),
-    /// The session's actor died, or the runtime has shut down.
-    #[error("the session is closed")]
-    Closed,
-}
-
-/// A reason why no history was imported. The chat is unchanged, with two exceptions: [`Closed`](Self::Closed), and a
-/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same. Then the chat
-/// has all of the history, or nothing.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum ImportError {
-    /// There is no message, or one has an empty text after trimming.
-    #[error("an import needs messages, each with a text")]
-    Empty,
-    /// There are too many messages.
-    #[error("the import has {messages} messages, {max_messages} are allowed")]
-    TooManyMessages {
-        /// The number of messages.
-        messages: usize,
-        /// The most messages that it may have.
-        max_messages: usize,
-    },
-    /// The texts are too long together.
-    #[error("the texts of the import have {bytes} bytes, {max_bytes} are allowed")]
-    TooLong {
-        /// The bytes of all texts.
-        bytes: usize,
-        /// The most bytes that they may have.
-        max_bytes: usize,
-    },
-    /// The transcript has an entry, or had one before the chat was cleared.
-    #[error("the chat has begun already")]
-    HasBegun,
-    /// A turn, a clearing or another import goes on.
-    #[error("a turn is running, or the chat is changing")]
-    Busy,
-    /// A bound was reached.
-    #[error("a bound was reached")]
-    Overloaded(#[source] LimitExceeded),
-    /// The messages could not be stored.
-    #[error("failed to store the import")]
-    Store(#[source] StoreError),
-    /// The session's actor died, or the runtime has shut down.
-    #[error("the session is closed")]
-    Closed,
 }
 
 /// The end of a turn.

@@ -9,13 +9,14 @@ use tracing::warn;
 
 use super::{
     context::RuntimeContext,
+    error::Error,
     events::feed::PublishedSoFar,
     lifecycle::lost::LostSession,
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
     lifecycle::turn_memory::ends,
     msg::{Resumption, SessionMsg},
-    request::{RunningTurn, SessionView, TurnRefused},
+    request::{RunningTurn, SessionView},
     transcript::Chat,
     turn::machine::Turn,
     view::ViewPage,
@@ -95,7 +96,7 @@ pub(super) struct ActiveTurn {
     /// The permit for the bytes of the user's message, until it is stored.
     pub(super) bytes: Option<Permit>,
     /// The callers to tell that the user's message is stored; `None` once they are told.
-    pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, TurnRefused>>>>,
+    pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, Error>>>>,
     /// The calls of the round that are not dispatched yet.
     pub(super) proposed: Vec<Option<Arc<DispatchRequest>>>,
     /// The callers that dismissed it, until that is on its way to the store.

@@ -3,9 +3,9 @@
 use std::{borrow::Cow, io, sync::Arc};
 
 use madang::{
-    Asks, Call, CallReport, IdempotencyKey, LanguageTag, RunningCall, Runtime, UserId,
+    Asks, Call, CallReport, Error, IdempotencyKey, LanguageTag, RunningCall, Runtime, UserId,
     approval::{ApprovalRequest, Decision},
-    error::{DecisionError, SessionError},
+    error::DecisionError,
     tool::{CancelReason, ToolOutcome},
 };
 use rmcp::{
@@ -176,7 +176,7 @@ impl ServerHandler for ToolServer {
         }
         let mut running = match self.runtime.begin(call).await {
             Ok(running) => running,
-            Err(SessionError::OtherCall(_)) => {
+            Err(Error::OtherCall(_)) => {
                 return Err(invalid("the idempotency key belongs to another call"));
             }
             Err(error) => {

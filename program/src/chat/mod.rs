@@ -35,7 +35,7 @@ mod wrap;
 
 use std::io::{self, IsTerminal};
 
-use madang::{Asks, Runtime, Session, SessionId, TurnOptions, error::SessionError};
+use madang::{Asks, Error, Runtime, Session, SessionId, TurnOptions};
 use madang_mcp::McpServers;
 use uuid::Uuid;
 
@@ -97,18 +97,18 @@ async fn open(runtime: &Runtime, wanted: &Chat) -> Result<Session, Failure> {
     let fresh = || SessionId::new(Uuid::now_v7().to_string()).expect("a UUID is a short text");
     let id = wanted.session.clone().unwrap_or_else(fresh);
     runtime.user_with_id(&user).session(id.as_str()).await.map_err(|error| match error {
-        SessionError::Foreign(_) => Failure::because(
+        Error::Foreign(_) => Failure::because(
             format!("session {id} belongs to another user than {user}: give another --session, or its --user"),
             error,
         ),
-        SessionError::Store { .. } => {
+        Error::Store(_) => {
             Failure::of_store(format!("failed to open session {id}"), error)
         }
-        SessionError::Id(_)
-        | SessionError::TimeZone(_)
-        | SessionError::Overloaded(_)
-        | SessionError::Busy(_)
-        | SessionError::Closed
+        Error::Id(_)
+        | Error::TimeZone(_)
+        | Error::Overloaded(_)
+        | Error::Busy
+        | Error::Closed
         | _ => Failure::of(error),
     })
 }

@@ -3,9 +3,9 @@
 use std::pin::pin;
 
 use madang::{
-    Session, Turn, TurnOptions,
+    Error, Session, Turn, TurnOptions,
     approval::{ApprovalRequest, Decision},
-    error::{Bound, LimitExceeded, TurnRefused},
+    error::{Bound, LimitExceeded},
     event::{EventKind, StreamItem, Subscription},
 };
 
@@ -119,21 +119,17 @@ impl Talk {
         self.follow_language(&text, screen);
         match self.session.send_with(text, self.options.clone()).await {
             Ok(turn) => self.follow(turn, screen).await,
-            Err(TurnRefused::Empty) => Ok(Next::Turn),
-            Err(TurnRefused::TooLong { bytes, max_bytes }) => {
+            Err(Error::Empty) => Ok(Next::Turn),
+            Err(Error::TooLong { bytes, max_bytes }) => {
                 let text = Text::TooLong { bytes: bytes as u64, max_bytes: max_bytes as u64 };
                 Ok(self.refused(text, screen))
             }
-            Err(TurnRefused::Overloaded(LimitExceeded {
-                bound: Bound::StoredBytes, max, ..
-            })) => {
+            Err(Error::Overloaded(LimitExceeded { bound: Bound::StoredBytes, max, .. })) => {
                 let user = self.session.user().clone();
                 let text = Text::TooMuchStored { user: &user, max_bytes: max as u64 };
                 Ok(self.refused(text, screen))
             }
-            Err(TurnRefused::Overloaded(_) | TurnRefused::Busy) => {
-                Ok(self.refused(Text::Overloaded, screen))
-            }
+            Err(Error::Overloaded(_) | Error::Busy) => Ok(self.refused(Text::Overloaded, screen)),
             // The program gives no keys, and only known time zones.
             Err(error) => {
                 let id = self.session.id();

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use indicatif::ProgressBar;
 use madang::{
+    Error,
     approval::{ApprovalEnd, Decision},
-    error::ResolveError,
     event::{Content, Ending, EventKind, Notice, StreamItem, TurnEnding, plain, quoted},
     language::Text as LibraryText,
     ledger::{EffectResolution, LedgerRow},
@@ -174,10 +174,10 @@ async fn resolve(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(
     };
     match talk.session.resolve(call, resolution).await {
         Ok(()) => talk.catch_up(screen),
-        Err(ResolveError::StillRuns) => screen.dim(&Text::StillRuns.in_locale(locale)),
-        Err(
-            ResolveError::NotUnknown { .. } | ResolveError::UnknownCall(_) | ResolveError::NotYours,
-        ) => screen.dim(&Text::ResolvedBefore.in_locale(locale)),
+        Err(Error::StillRuns) => screen.dim(&Text::StillRuns.in_locale(locale)),
+        Err(Error::NotUnknown { .. } | Error::UnknownCall(_)) => {
+            screen.dim(&Text::ResolvedBefore.in_locale(locale))
+        }
         Err(error) => {
             let id = talk.session.id();
             Err(Failure::of_store(format!("failed to resolve a call of session {id}"), error))

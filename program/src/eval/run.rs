@@ -241,7 +241,7 @@ impl CaseRun<'_> {
 fn seen_call(record: &CallRecord) -> SeenCall {
     SeenCall {
         name: record.name.to_string(),
-        arguments: Value::clone(&record.asked.as_ref().unwrap_or(&record.arguments)),
+        arguments: Value::clone(record.asked.as_ref().unwrap_or(&record.arguments)),
         outcome: record.outcome.clone(),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use madang::{Clock as _, OnDismiss, TurnOptions, error::TurnRefused, event::TurnEnding};
+use madang::{Clock as _, Error, OnDismiss, TurnOptions, event::TurnEnding};
 use tokio::time::sleep;
 use tokio_util::task::TaskTracker;
 
@@ -52,7 +52,7 @@ impl Person {
             let options = TurnOptions { on_dismiss, ..TurnOptions::default() };
             match self.session.send_with(text.as_str(), options).await {
                 // The turn before has ended for its person, and its session is about to hear it.
-                Err(TurnRefused::Busy) => sleep(AGAIN).await,
+                Err(Error::Busy) => sleep(AGAIN).await,
                 submitted => break submitted,
             }
         };

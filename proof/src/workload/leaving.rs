@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use madang::{Clock as _, TurnId, error::DismissError, turn::Dismissed};
+use madang::{Clock as _, Error, TurnId, turn::Dismissed};
 use tokio::time::sleep;
 
 use super::{person::Person, plan::Act};
@@ -33,7 +33,7 @@ impl Person {
             Ok(None) | Err(_) => return,
         };
         self.note(Line::Leaves { session: self.number });
-        let dismissed: Result<Dismissed, DismissError> = self.session.dismiss().await;
+        let dismissed: Result<Dismissed, Error> = self.session.dismiss().await;
         if self.life.makes(Mistake::FrontEndLeavesOthers) {
             self.leaves_another().await;
         }

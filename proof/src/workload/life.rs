@@ -3,8 +3,8 @@
 use std::{sync::Arc, time::Duration};
 
 use madang::{
-    Builder, Clock as _, Limits, Runtime, Session,
-    error::{Bound, BuildError, SessionError},
+    Builder, Clock as _, Error, Limits, Runtime, Session,
+    error::{Bound, BuildError},
     model::{Completion, ModelError, PromptMessage},
     store::Store,
 };
@@ -152,7 +152,7 @@ impl Life {
     }
 
     /// Opens the session of this number for its person.
-    pub(crate) async fn session(&self, number: usize) -> Result<Session, SessionError> {
+    pub(crate) async fn session(&self, number: usize) -> Result<Session, Error> {
         let plan = &self.scene.sessions[number];
         self.runtime.user(&plan.user)?.session(&plan.name).await
     }

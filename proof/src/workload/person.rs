@@ -7,8 +7,7 @@ use std::{
 };
 
 use madang::{
-    Clock as _, IdempotencyKey, OnDismiss, Session, Timestamp, Turn, TurnId, TurnOptions,
-    error::{ClearError, ResolveError, SessionError},
+    Clock as _, Error, IdempotencyKey, OnDismiss, Session, Timestamp, Turn, TurnId, TurnOptions,
     event::{EventCursor, EventKind, StreamItem, Subscription},
     ledger::EffectResolution,
 };
@@ -56,10 +55,10 @@ impl Person {
                     let (life, answers) = (life.clone(), Arc::default());
                     return Some(Self { life, number, session, answers });
                 }
-                Err(SessionError::Closed) => return None,
+                Err(Error::Closed) => return None,
                 Err(failed) => failed,
             };
-            if let SessionError::Foreign(session) = failed {
+            if let Error::Foreign(session) = failed {
                 life.finds(Counter::Lost, format!("session {session} is another's"));
                 return None;
             }
@@ -104,7 +103,7 @@ impl Person {
     pub(super) async fn rest(&self) {
         loop {
             match self.session.turn().await {
-                Ok(None) | Err(SessionError::Closed) => return,
+                Ok(None) | Err(Error::Closed) => return,
                 Ok(Some(turn)) => {
                     let id = turn.id();
                     if let Ok(end) = turn.ended().await {
@@ -164,7 +163,7 @@ impl Person {
             Before::Clears => {
                 let asked = fate.now();
                 let cleared = self.session.clear().await;
-                let is_busy = matches!(cleared, Err(ClearError::Busy));
+                let is_busy = matches!(cleared, Err(Error::Busy));
                 fate.note(format_args!("{} clears: {} {is_busy}", self.number, cleared.is_ok()));
                 self.revoked(asked, cleared.is_ok());
             }
@@ -331,7 +330,7 @@ impl Person {
                 fate.note(format_args!("{} resolves {call}: {result:?}", self.number));
                 match result {
                     Ok(()) => self.note(Line::Resolved { call, resolution }),
-                    Err(ResolveError::NotUnknown { .. }) => {}
+                    Err(Error::NotUnknown { .. }) => {}
                     // The first may be stored or not: the contrary would be a lie.
                     Err(_) => break,
                 }

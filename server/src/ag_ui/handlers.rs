@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
 use madang::{
-    Session, TurnEnd, TurnId,
+    Session, TurnId,
     approval::{ApprovalRequest, Decision},
     event::{EventCursor, TurnEnding},
     session::SessionView,
+    turn::TurnEnd,
     turn::TurnPhase,
 };
 use tracing::warn;
@@ -147,7 +148,7 @@ impl Asked<'_> {
         let before = view.messages.into_iter().filter(|entry| entry.turn != id);
         let chat = AgUiChat::new(before.collect(), &self.dialogue.shared.limits);
         let run = AgUiRun { turn: Some(id), opening: RunOpening::Begun, chat, ..self.run };
-        Ok(self.dialogue.tell(session, turn, AgUiMapper::new(run)))
+        Ok(self.dialogue.tell(session, &turn, AgUiMapper::new(run)))
     }
 
     /// Decides, dismisses what the person turned away from, and goes on with the turn of the requests.

@@ -189,7 +189,7 @@ async fn speak(dialogue: Dialogue<'_>, said: Said, sent: Sent) -> Result<Respons
         return replay(dialogue, &session, turn.id(), view, superseded).await;
     }
     let message = AiMessage { superseded, ..message(&dialogue, turn.id()) };
-    Ok(dialogue.tell(&session, turn, AiMapper::new(message)))
+    Ok(dialogue.tell(&session, &turn, AiMapper::new(message)))
 }
 
 /// Tells a turn from its beginning.

@@ -116,7 +116,7 @@ async fn begin(
     let supersede = if body.supersede { Supersede::Waiting } else { Supersede::Never };
     let begun = turns::begin(&shared, &session, body.text, options, supersede).await?;
     if let Some(stream) = stream {
-        return Ok(streamed(&session, stream, begun.turn));
+        return Ok(streamed(&session, stream, &begun.turn));
     }
     let turn = begun.turn.id();
     let (accepted, events) = accepted(&session, wishes.key, begun).await;
@@ -134,7 +134,7 @@ async fn begin(
 const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-applied");
 
 /// Streams a turn to its end.
-fn streamed(session: &Session, stream: OpenStream, turn: Turn) -> Response {
+fn streamed(session: &Session, stream: OpenStream, turn: &Turn) -> Response {
     let id = turn.id();
     let events = Items::Turn(Box::new(turn.events()));
     let response = stream.follow(session, id).of(events, NativeMapper::of_turn(id));

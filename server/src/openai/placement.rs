@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use axum::http::HeaderMap;
 use madang::{
-    IdempotencyKey, Session, SessionId, TurnEnd, approval::Digest, error::TurnError,
-    model::ModelError, turn::TurnPhase,
+    IdempotencyKey, Session, SessionId, approval::Digest, error::TurnError, model::ModelError,
+    turn::TurnEnd, turn::TurnPhase,
 };
 use tracing::warn;
 use uuid::Uuid;

@@ -1,12 +1,10 @@
 //! What the library refuses, as problems of a request.
 
-use std::{error::Error, time::Duration};
+use std::{error, time::Duration};
 
 use madang::{
-    error::{
-        Bound, ClearError, DecisionError, DismissError, ImportError, InboxError, LimitExceeded,
-        ResolveError, Scope, SessionError, TurnRefused,
-    },
+    Error,
+    error::{Bound, DecisionError, LimitExceeded, Scope},
     language::{Locale, Text},
     store::StoreError,
 };
@@ -27,7 +25,7 @@ impl Problem {
     }
 
     /// Makes the problem of a store that cannot be reached. The cause goes into the log only.
-    pub(crate) fn store(cause: &(dyn Error + 'static)) -> Self {
+    pub(crate) fn store(cause: &(dyn error::Error + 'static)) -> Self {
         warn!(cause = chain(cause), "the store failed a request");
         let problem = Self::new(
             ProblemName::Store,
@@ -113,55 +111,46 @@ impl Problem {
     }
 }
 
-impl From<TurnRefused> for Problem {
-    fn from(refused: TurnRefused) -> Self {
-        match refused {
-            TurnRefused::Empty => {
-                Self::new(ProblemName::Empty, "The text is empty after trimming.")
-            }
-            TurnRefused::Busy => Self::busy(),
-            TurnRefused::TooLong { bytes, max_bytes } => Self::too_long(Some(bytes), max_bytes),
-            TurnRefused::InstructionsTooLong { bytes, max_bytes } => {
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        match error {
+            Error::Closed => Self::draining(),
+            Error::Overloaded(limit) => Self::bound(&limit),
+            Error::Store(cause) => cause.into(),
+            Error::Busy | Error::HasBegun => Self::busy(),
+            Error::Id(invalid) => Self::malformed(format!("{invalid}.")),
+            Error::Foreign(_) | Error::NoTurn | Error::UnknownCall(_) => Self::not_found(),
+            Error::Empty => Self::new(ProblemName::Empty, "A text is empty after trimming."),
+            Error::TooLong { bytes, max_bytes }
+            | Error::InstructionsTooLong { bytes, max_bytes } => {
                 Self::too_long(Some(bytes), max_bytes)
             }
-            TurnRefused::UnknownTimeZone { name } => Self::time_zone(&name),
-            TurnRefused::UnknownModel { name } => Self::model(&name),
-            TurnRefused::OtherText => Self::new(
+            Error::TooManyMessages { messages, max_messages } => Self::new(
+                ProblemName::TooLong,
+                format!("At most {max_messages} messages are allowed."),
+            )
+            .with("messages", messages),
+            Error::TimeZone(unknown) => Self::time_zone(&unknown.name),
+            Error::UnknownModel { name } => Self::model(&name),
+            Error::OtherText => Self::new(
                 ProblemName::KeyReused,
                 "Another text was sent under this idempotency key.",
             ),
-            TurnRefused::Overloaded(limit) => Self::bound(&limit),
-            TurnRefused::Store(cause) => cause.into(),
-            TurnRefused::Closed => Self::draining(),
-            other => Self::store(&other),
-        }
-    }
-}
-
-impl From<SessionError> for Problem {
-    fn from(error: SessionError) -> Self {
-        match error {
-            SessionError::Id(invalid) => Self::malformed(format!("{invalid}.")),
-            SessionError::Foreign(_) => Self::not_found(),
-            SessionError::Busy(_) => Self::busy(),
-            SessionError::OtherCall(_) => Self::new(
+            Error::OtherCall(_) => Self::new(
                 ProblemName::KeyReused,
                 "Another tool, session or other arguments were sent under this idempotency key.",
             ),
-            SessionError::TimeZone(unknown) => Self::time_zone(&unknown.name),
-            SessionError::Store { cause, .. } => cause.into(),
-            SessionError::Overloaded(limit) => Self::bound(&limit),
-            SessionError::Closed => Self::draining(),
-            other => Self::store(&other),
-        }
-    }
-}
-
-impl From<InboxError> for Problem {
-    fn from(error: InboxError) -> Self {
-        match error {
-            InboxError::Overloaded(limit) => Self::bound(&limit),
-            InboxError::Closed => Self::draining(),
+            Error::StillRuns => Self::new(
+                ProblemName::StillRuns,
+                "The tool still runs, and will report its effect itself.",
+            ),
+            Error::NotUnknown { effect } => {
+                let problem = Self::new(
+                    ProblemName::NotUnknown,
+                    "The effect of this call is known, or the call has not ended.",
+                );
+                problem.with("effect", effect)
+            }
             other => Self::store(&other),
         }
     }
@@ -174,47 +163,6 @@ impl From<StoreError> for Problem {
         }
         let problem = Self::new(ProblemName::TooMany, "The user has no room left in the store.");
         problem.not_again()
-    }
-}
-
-impl From<ImportError> for Problem {
-    fn from(error: ImportError) -> Self {
-        match error {
-            ImportError::Empty => Self::new(ProblemName::Empty, "The history has no text."),
-            ImportError::TooManyMessages { messages, max_messages } => Self::new(
-                ProblemName::TooLong,
-                format!("At most {max_messages} messages are allowed."),
-            )
-            .with("messages", messages),
-            ImportError::TooLong { bytes, max_bytes } => Self::too_long(Some(bytes), max_bytes),
-            ImportError::HasBegun | ImportError::Busy => Self::busy(),
-            ImportError::Overloaded(limit) => Self::bound(&limit),
-            ImportError::Store(cause) => cause.into(),
-            ImportError::Closed => Self::draining(),
-            other => Self::store(&other),
-        }
-    }
-}
-
-impl From<ClearError> for Problem {
-    fn from(error: ClearError) -> Self {
-        match error {
-            ClearError::Busy => Self::busy(),
-            ClearError::Overloaded(limit) => Self::bound(&limit),
-            ClearError::Store(cause) => cause.into(),
-            ClearError::Closed => Self::draining(),
-            other => Self::store(&other),
-        }
-    }
-}
-
-impl From<DismissError> for Problem {
-    fn from(error: DismissError) -> Self {
-        match error {
-            DismissError::NoTurn => Self::not_found(),
-            DismissError::Closed => Self::draining(),
-            other => Self::store(&other),
-        }
     }
 }
 
@@ -243,29 +191,8 @@ impl From<DecisionError> for Problem {
     }
 }
 
-impl From<ResolveError> for Problem {
-    fn from(error: ResolveError) -> Self {
-        match error {
-            ResolveError::NotUnknown { effect } => {
-                let problem = Self::new(
-                    ProblemName::NotUnknown,
-                    "The effect of this call is known, or the call has not ended.",
-                );
-                problem.with("effect", effect)
-            }
-            ResolveError::UnknownCall(_) | ResolveError::NotYours => Self::not_found(),
-            ResolveError::StillRuns => Self::new(
-                ProblemName::StillRuns,
-                "The tool still runs, and will report its effect itself.",
-            ),
-            ResolveError::Store(cause) => cause.into(),
-            other => Self::store(&other),
-        }
-    }
-}
-
 /// Writes an error and its causes in one line, for the log.
-fn chain(error: &(dyn Error + 'static)) -> String {
+fn chain(error: &(dyn error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

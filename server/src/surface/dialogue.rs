@@ -107,7 +107,7 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Answers with the events of a turn that begins.
-    pub(crate) fn tell(self, session: &Session, turn: Turn, mapper: impl Mapper) -> Response {
+    pub(crate) fn tell(self, session: &Session, turn: &Turn, mapper: impl Mapper) -> Response {
         let (id, events) = (turn.id(), Items::Turn(Box::new(turn.events())));
         self.stream(session, id, EventCursor::START, events, mapper)
     }

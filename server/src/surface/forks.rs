@@ -4,9 +4,7 @@
 
 use std::sync::Arc;
 
-use madang::{
-    Session, SessionId, TurnOptions, approval::Digest, error::TurnRefused, event::ChatMessage,
-};
+use madang::{Error, Session, SessionId, TurnOptions, approval::Digest, event::ChatMessage};
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -73,7 +71,7 @@ pub(crate) async fn begin(
             }
             Belongs::Fork(cut) => {
                 if text.trim().is_empty() {
-                    return Err(TurnRefused::Empty.into());
+                    return Err(Error::Empty.into());
                 }
                 turns::must_rest(&newest, supersede).await?;
                 let fork = fork(&shared, &caller, cut, &text).await?;

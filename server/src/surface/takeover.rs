@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use madang::{
-    Session,
-    error::ImportError,
+    Error, Session,
     session::{Imported, ImportedRole},
 };
 use tokio::time::{sleep, timeout};
@@ -28,12 +27,12 @@ pub(crate) async fn import(
         loop {
             match session.import(newest.clone()).await {
                 Ok(_) => return Ok(true),
-                Err(ImportError::HasBegun) => return Ok(false),
+                Err(Error::HasBegun) => return Ok(false),
                 // Another try of the request writes the same at this moment. A turn that began now would be refused.
-                Err(ImportError::Busy) if session.turn().await?.is_none() => {
+                Err(Error::Busy) if session.turn().await?.is_none() => {
                     sleep(IMPORT_PAUSE).await;
                 }
-                Err(ImportError::Busy) => return Ok(false),
+                Err(Error::Busy) => return Ok(false),
                 Err(error) => return Err(error.into()),
             }
         }

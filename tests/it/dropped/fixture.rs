@@ -9,8 +9,7 @@ use std::{
 };
 
 use madang::{
-    Call, Limits, Runtime, Session, Turn,
-    error::TurnRefused,
+    Call, Error, Limits, Runtime, Session, Turn,
     event::TurnEnding,
     ledger::{Effect, LedgerFilter},
     store::{SqliteStore, Store},
@@ -196,7 +195,7 @@ pub(super) async fn asked(session: &Session) -> Turn {
             turn = Some(begun);
             true
         }
-        Err(TurnRefused::Busy) => false,
+        Err(Error::Busy) => false,
         Err(error) => panic!("{error}"),
     })
     .await;

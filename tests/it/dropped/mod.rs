@@ -10,9 +10,9 @@ mod fixture;
 use std::time::Duration;
 
 use madang::{
-    Call, IdempotencyKey, Limits, Runtime, TurnOptions,
+    Call, Error, IdempotencyKey, Limits, Runtime, TurnOptions,
     approval::{Approver, Decision},
-    error::{ClearError, DecisionError, DismissError, ResolveError, TurnRefused},
+    error::DecisionError,
     event::{EventCursor, EventKind, StreamItem, TurnEnding},
     ledger::{Effect, EffectResolution, LedgerFilter},
     store::{SqliteStore, Store},
@@ -93,7 +93,7 @@ async fn dismiss_dropped_dismisses_the_turn_or_does_not() {
         probe.approval_request().await;
         let dismissed = dropped_after(polls, session.dismiss()).await;
         match session.dismiss().await {
-            Ok(_) | Err(DismissError::NoTurn) => {}
+            Ok(_) | Err(Error::NoTurn) => {}
             Err(error) => panic!("{error}"),
         }
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Dismissed);
@@ -113,7 +113,7 @@ async fn clear_dropped_clears_the_chat_or_does_not() {
         let cleared = dropped_after(polls, session.clear()).await;
         until(async || match session.clear().await {
             Ok(()) => true,
-            Err(ClearError::Busy) => false,
+            Err(Error::Busy) => false,
             Err(error) => panic!("{error}"),
         })
         .await;
@@ -182,7 +182,7 @@ async fn resolve_dropped_resolves_the_call_once_or_not_at_all() {
         let resolved = dropped_after(polls, session.resolve(call, EffectResolution::DidNot)).await;
         let again = session.resolve(call, EffectResolution::DidNot).await;
         assert!(
-            matches!(again, Ok(()) | Err(ResolveError::NotUnknown { effect: Some(Effect::None) })),
+            matches!(again, Ok(()) | Err(Error::NotUnknown { effect: Some(Effect::None) })),
             "{again:?}"
         );
         assert!(session.unresolved().await.unwrap().is_empty());
@@ -349,7 +349,7 @@ async fn shutdown_dropped_can_be_asked_for_again() {
         let turns = [sessions[0].send("go").await.unwrap(), sessions[1].send("go").await.unwrap()];
         let ended = dropped_after(polls, fixture.runtime.shutdown()).await;
         if polls > 0 {
-            assert!(matches!(sessions[0].send("no").await, Err(TurnRefused::Closed)));
+            assert!(matches!(sessions[0].send("no").await, Err(Error::Closed)));
         }
         fixture.runtime.shutdown().await.unwrap();
         assert_eq!(fixture.runtime.running_tasks(), 0);

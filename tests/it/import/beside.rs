@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use madang::{
-    TurnOptions,
-    error::{Bound, ClearError, ImportError, SessionError, TurnRefused},
-    session::Imported,
-};
+use madang::{Error, TurnOptions, error::Bound, session::Imported};
 use madang_testing::{ScriptedCompletion, ScriptedModel};
 use tokio::sync::Barrier;
 
@@ -40,7 +36,7 @@ async fn of_two_imports_at_once_one_wins_whole() {
         for import in imports {
             match import.await.unwrap() {
                 (name, Ok(_)) => winners.push(name),
-                (_, Err(ImportError::Busy | ImportError::HasBegun)) => {}
+                (_, Err(Error::Busy | Error::HasBegun)) => {}
                 (name, Err(other)) => panic!("{name}: {other:?}"),
             }
         }
@@ -71,14 +67,14 @@ async fn a_turn_beside_an_import_comes_behind_it_or_keeps_it_out() {
         let imported = import.await.unwrap();
         let asked = match asked {
             Ok(turn) => turn.ended().await.is_ok(),
-            Err(TurnRefused::Busy) => false,
+            Err(Error::Busy) => false,
             Err(other) => panic!("{other:?}"),
         };
         let said = ["user hi", "model Hello."];
         let expected = match (&imported, asked) {
             (Ok(_), true) => [&HISTORY[..], &said].concat(),
             (Ok(_), false) => HISTORY.to_vec(),
-            (Err(ImportError::Busy | ImportError::HasBegun), true) => said.to_vec(),
+            (Err(Error::Busy | Error::HasBegun), true) => said.to_vec(),
             other => panic!("{other:?}"),
         };
         assert_eq!(words(&messages(&session).await), expected);
@@ -91,9 +87,9 @@ async fn nothing_begins_while_a_history_is_being_stored() {
     let test = TestRuntime::new(talks()).await;
     let session = session_of(&test).await;
     let (import, paused) = under_way(&test, &session).await;
-    assert!(matches!(session.send("hi").await, Err(TurnRefused::Busy)));
-    assert!(matches!(session.clear().await, Err(ClearError::Busy)));
-    assert!(matches!(session.import(history()).await, Err(ImportError::Busy)));
+    assert!(matches!(session.send("hi").await, Err(Error::Busy)));
+    assert!(matches!(session.clear().await, Err(Error::Busy)));
+    assert!(matches!(session.import(history()).await, Err(Error::Busy)));
     assert_eq!(words(&messages(&session).await), [""; 0], "it is not stored yet");
     drop(paused);
     import.await.unwrap().unwrap();
@@ -110,7 +106,7 @@ async fn a_session_does_not_make_room_for_another_while_a_history_is_being_store
         (session_of(&test).await, test.runtime.user("kim").unwrap().session("2").await.unwrap());
     let (import, paused) = under_way(&test, &session).await;
     let refused = other.state().await;
-    let Err(SessionError::Overloaded(refusal)) = refused else { panic!("{refused:?}") };
+    let Err(Error::Overloaded(refusal)) = refused else { panic!("{refused:?}") };
     assert_eq!(refusal.bound, Bound::AwakeSessions);
     drop(paused);
     import.await.unwrap().unwrap();
@@ -125,7 +121,7 @@ async fn a_shutdown_waits_while_a_history_is_being_stored() {
     let (import, paused) = under_way(&test, &session).await;
     let runtime = test.runtime.clone();
     let shutdown = tokio::spawn(async move { runtime.shutdown().await });
-    while !matches!(session.import(history()).await, Err(ImportError::Closed)) {
+    while !matches!(session.import(history()).await, Err(Error::Closed)) {
         tokio::task::yield_now().await;
     }
     drop(paused);

@@ -1,7 +1,7 @@
 //! An import whose store fails or whose actor is lost is there as a whole, or not at all. Its caller is told which.
 
 use madang::{
-    error::ImportError,
+    Error,
     event::{EventKind, StreamItem, Subscription, TurnEnding},
     store::Store as _,
 };
@@ -20,7 +20,7 @@ async fn a_history_that_was_not_stored_can_be_imported_again() {
             test.store.fail_next_commit()
         }
         let refused = session.import(history()).await;
-        assert!(matches!(refused, Err(ImportError::Store(_))), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
         assert_eq!(words(&messages(&session).await), [""; 0]);
     }
     session.import(history()).await.unwrap();
@@ -48,11 +48,11 @@ async fn readers_hear_a_history_once_though_its_actor_was_lost_on_the_way() {
     session.kill();
     drop(paused);
     let refused = import.await.unwrap();
-    assert!(matches!(refused, Err(ImportError::Closed)), "it is not known: {refused:?}");
+    assert!(matches!(refused, Err(Error::Closed)), "it is not known: {refused:?}");
     assert_eq!(words(&messages(&session).await), HISTORY, "it was on its way");
     assert_eq!(heard(&mut reader).await, HISTORY.len());
     let refused = session.import(history()).await;
-    assert!(matches!(refused, Err(ImportError::HasBegun)), "{refused:?}");
+    assert!(matches!(refused, Err(Error::HasBegun)), "{refused:?}");
     let stored = test.store.session(session.id()).await.unwrap().unwrap();
     assert!(stored.open_turn.is_none(), "nothing of it goes on");
     assert!(session.turn().await.unwrap().is_none());

@@ -11,8 +11,8 @@ mod hostile;
 mod readers;
 
 use madang::{
-    Limits, Session, TurnId,
-    error::{Bound, ImportError, Scope, TurnRefused},
+    Error, Limits, Session, TurnId,
+    error::{Bound, Scope},
     event::{ChatMessage, Content, Ending, EntryOrigin},
     model::PromptMessage,
     session::Imported,
@@ -72,7 +72,7 @@ async fn empty_chat() -> (TestRuntime, Session) {
 async fn under_way(
     test: &TestRuntime,
     session: &Session,
-) -> (JoinHandle<Result<TurnId, ImportError>>, Paused) {
+) -> (JoinHandle<Result<TurnId, Error>>, Paused) {
     let _ = messages(session).await; // awake
     let paused = test.store.pause().await;
     let importing = session.clone();
@@ -128,21 +128,21 @@ async fn only_a_chat_without_any_entry_takes_a_history() {
     let session = session_of(&test).await;
     session.send("hi").await.unwrap().ended().await.unwrap();
     let refused = session.import(history()).await;
-    assert!(matches!(refused, Err(ImportError::HasBegun)), "{refused:?}");
+    assert!(matches!(refused, Err(Error::HasBegun)), "{refused:?}");
     session.clear().await.unwrap();
     let refused = session.import(history()).await;
-    assert!(matches!(refused, Err(ImportError::HasBegun)), "cleared is not empty: {refused:?}");
+    assert!(matches!(refused, Err(Error::HasBegun)), "cleared is not empty: {refused:?}");
 
     let called = test.runtime.user("kim").unwrap().session("called").await.unwrap();
     let call = madang::Call::new(crate::support::kim(), "search", "{}");
     test.runtime.begin(call.session(called.id().clone())).await.unwrap().ended().await;
     let refused = called.import(history()).await;
-    assert!(matches!(refused, Err(ImportError::HasBegun)), "a call is an entry: {refused:?}");
+    assert!(matches!(refused, Err(Error::HasBegun)), "a call is an entry: {refused:?}");
 
     let again = test.runtime.user("kim").unwrap().session("again").await.unwrap();
     again.import(history()).await.unwrap();
     let refused = again.import(history()).await;
-    assert!(matches!(refused, Err(ImportError::HasBegun)), "{refused:?}");
+    assert!(matches!(refused, Err(Error::HasBegun)), "{refused:?}");
     assert_eq!(words(&messages(&again).await), HISTORY);
 
     let cleared = test.runtime.user("kim").unwrap().session("empty").await.unwrap();
@@ -168,19 +168,15 @@ async fn a_history_keeps_to_its_bounds() {
     let session = session_of(&test).await;
     let too_many = [history(), vec![Imported::user("!")]].concat();
     let refused = session.import(too_many).await;
-    let is_so =
-        matches!(refused, Err(ImportError::TooManyMessages { messages: 5, max_messages: 4 }));
+    let is_so = matches!(refused, Err(Error::TooManyMessages { messages: 5, max_messages: 4 }));
     assert!(is_so, "{refused:?}");
     let mut too_long = history();
     too_long[3] = Imported::model("Good to know!!");
     let refused = session.import(too_long).await;
-    assert!(
-        matches!(refused, Err(ImportError::TooLong { bytes: 45, max_bytes: 44 })),
-        "{refused:?}"
-    );
+    assert!(matches!(refused, Err(Error::TooLong { bytes: 45, max_bytes: 44 })), "{refused:?}");
     for empty in [vec![], vec![Imported::user("hi"), Imported::model(" \n\t")]] {
         let refused = session.import(empty).await;
-        assert!(matches!(refused, Err(ImportError::Empty)), "{refused:?}");
+        assert!(matches!(refused, Err(Error::Empty)), "{refused:?}");
     }
     assert_eq!(words(&messages(&session).await), [""; 0], "nothing of it was stored");
     session.import(history()).await.expect("it has as many messages and bytes as it may");
@@ -192,7 +188,7 @@ async fn the_bytes_of_a_history_count_like_those_of_a_text() {
     let limits = with(|limits| limits.max_queued_bytes_per_user = 43);
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let refused = session_of(&test).await.import(history()).await;
-    let Err(ImportError::Overloaded(refusal)) = refused else { panic!("{refused:?}") };
+    let Err(Error::Overloaded(refusal)) = refused else { panic!("{refused:?}") };
     assert_eq!((refusal.bound, refusal.scope, refusal.max), (Bound::QueuedBytes, Scope::User, 43));
     test.shutdown().await;
 
@@ -200,12 +196,10 @@ async fn the_bytes_of_a_history_count_like_those_of_a_text() {
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let session = session_of(&test).await;
     session.import(history()).await.expect("nothing is stored before");
-    let Err(TurnRefused::Overloaded(refusal)) = session.send("hi").await else { panic!("let in") };
+    let Err(Error::Overloaded(refusal)) = session.send("hi").await else { panic!("let in") };
     assert_eq!(refusal.bound, Bound::StoredBytes, "what was imported counts");
     let other = test.runtime.user("kim").unwrap().session("other").await.unwrap();
-    let Err(ImportError::Overloaded(refusal)) = other.import(history()).await else {
-        panic!("let in")
-    };
+    let Err(Error::Overloaded(refusal)) = other.import(history()).await else { panic!("let in") };
     assert_eq!(refusal.bound, Bound::StoredBytes);
     assert_eq!(words(&messages(&other).await), [""; 0]);
     test.shutdown().await;

@@ -1,6 +1,9 @@
 //! Inboxes cost a bounded amount, however slowly and by however many they are read.
 
-use madang::error::{Bound, InboxError, LimitExceeded, Scope};
+use madang::{
+    Error,
+    error::{Bound, LimitExceeded, Scope},
+};
 
 use super::*;
 
@@ -40,9 +43,7 @@ async fn no_more_inboxes_are_open_than_are_allowed_and_a_dropped_one_leaves_at_o
     let refused = async |user: &str| {
         let user = UserId::new(user).unwrap();
         match test.runtime.user_with_id(&user).inbox().await {
-            Err(InboxError::Overloaded(LimitExceeded { bound, scope, max, .. })) => {
-                (bound, scope, max)
-            }
+            Err(Error::Overloaded(LimitExceeded { bound, scope, max, .. })) => (bound, scope, max),
             other => panic!("not refused: {other:?}"),
         }
     };

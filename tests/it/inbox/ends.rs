@@ -167,5 +167,5 @@ async fn an_inbox_ends_with_the_runtime_and_calls_no_request_ended_that_stays_op
     let last = timeout(PATIENCE, waits).await.expect("the inbox ends").unwrap();
     assert_eq!(last, None, "the request goes on after the next start");
     let closed = test.runtime.user_with_id(&kim()).inbox().await.unwrap_err();
-    assert!(matches!(closed, madang::error::InboxError::Closed));
+    assert!(matches!(closed, madang::Error::Closed));
 }

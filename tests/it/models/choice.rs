@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use madang::{
-    IdempotencyKey, Runtime, TurnOptions,
-    error::{BuildError, TurnRefused},
-    event::EventKind,
-};
+use madang::{Error, IdempotencyKey, Runtime, TurnOptions, error::BuildError, event::EventKind};
 use madang_testing::{MemoryStore, Probe, ScriptedCompletion, ScriptedModel, model_pair};
 
 use super::{Three, asking, by, said};
@@ -46,7 +42,7 @@ async fn the_only_model_of_a_runtime_needs_no_name_and_says_none() {
     assert_eq!(said(&session).await, [(None, "Hello.".to_owned())]);
     assert_eq!(runtime.models().count(), 0);
     let refused = session.send_with("hi", asking("default")).await;
-    assert!(matches!(refused, Err(TurnRefused::UnknownModel { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::UnknownModel { .. })), "{refused:?}");
     runtime.shutdown().await.unwrap();
 }
 
@@ -119,6 +115,6 @@ async fn a_session_has_a_model_of_its_own_where_the_application_says_so() {
     turn.ended().await.unwrap();
     let wrong = runtime.user("kim").unwrap().session("wrong").await.unwrap();
     let refused = wrong.send("hi").await;
-    assert!(matches!(&refused, Err(TurnRefused::UnknownModel { name }) if **name == *"fourth"));
+    assert!(matches!(&refused, Err(Error::UnknownModel { name }) if **name == *"fourth"));
     runtime.shutdown().await.unwrap();
 }

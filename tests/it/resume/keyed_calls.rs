@@ -2,8 +2,7 @@
 
 use madang::approval::{ApprovalRequest, Decision};
 use madang::{
-    Asks, Call, CallReport, IdempotencyKey, LanguageTag, RunningCall,
-    error::SessionError,
+    Asks, Call, CallReport, Error, IdempotencyKey, LanguageTag, RunningCall,
     ledger::{Effect, LedgerFilter},
 };
 
@@ -118,7 +117,7 @@ fn a_key_is_that_of_its_call_also_after_a_crash() {
     let mut life = world.start();
     life.run(async |life| {
         let refused = life.runtime.begin(call("note")).await.unwrap_err();
-        assert!(matches!(refused, SessionError::OtherCall(id) if id == first.record.id));
+        assert!(matches!(refused, Error::OtherCall(id) if id == first.record.id));
         let rows = life.runtime.ledger(&LedgerFilter::call(first.record.id)).await.unwrap();
         assert_eq!((rows.len(), &*rows[0].name), (1, "mail"));
     });

@@ -1,10 +1,10 @@
 //! The idempotency key of a turn: a repeated submit is harmless, before and after a crash.
 
-use madang::{IdempotencyKey, Session, Turn, TurnOptions, error::TurnRefused, event::TurnEnding};
+use madang::{Error, IdempotencyKey, Session, Turn, TurnOptions, event::TurnEnding};
 
 use super::life::{World, read};
 
-async fn submit(session: &Session, key: &str, text: &str) -> Result<Turn, TurnRefused> {
+async fn submit(session: &Session, key: &str, text: &str) -> Result<Turn, Error> {
     let key = Some(IdempotencyKey::new(key).unwrap());
     let options = TurnOptions { key, ..TurnOptions::default() };
     session.send_with(text.to_owned(), options).await
@@ -23,7 +23,7 @@ fn a_repeated_submit_is_the_same_turn_while_it_runs_and_after_it_ended() {
         assert_eq!(first.id(), second.id());
         let third = submit(&session, "1", "go").await.unwrap();
         assert_eq!(first.id(), third.id());
-        assert!(matches!(submit(&session, "2", "go").await, Err(TurnRefused::Busy)));
+        assert!(matches!(submit(&session, "2", "go").await, Err(Error::Busy)));
         life.script.next().await.say("Done.");
         let end = first.ended().await.unwrap();
         assert_eq!(
@@ -56,10 +56,10 @@ fn another_text_under_the_same_key_is_refused_and_begins_nothing() {
         let (session, _) = life.session().await;
         let turn = submit(&session, "1", "go").await.unwrap();
         let completion = life.script.next().await;
-        assert!(matches!(submit(&session, "1", "stop").await, Err(TurnRefused::OtherText)));
+        assert!(matches!(submit(&session, "1", "stop").await, Err(Error::OtherText)));
         completion.say("Done.");
         turn.ended().await.unwrap();
-        assert!(matches!(submit(&session, "1", "stop").await, Err(TurnRefused::OtherText)));
+        assert!(matches!(submit(&session, "1", "stop").await, Err(Error::OtherText)));
         // The same key in another chat is another turn.
         let other = life.runtime.user("kim").unwrap().session("other").await.unwrap();
         let turn = submit(&other, "1", "stop").await.unwrap();
@@ -98,7 +98,7 @@ fn a_submit_that_is_repeated_after_a_crash_finds_its_turn() {
     life.run(async |life| {
         let session = life.runtime.user("kim").unwrap().session("s").await.unwrap();
         assert_eq!(submit(&session, "1", "go").await.unwrap().ended().await.unwrap(), end);
-        assert!(matches!(submit(&session, "1", "stop").await, Err(TurnRefused::OtherText)));
+        assert!(matches!(submit(&session, "1", "stop").await, Err(Error::OtherText)));
         assert!(life.script.try_next().is_none());
     });
     life.shut_down();

@@ -4,8 +4,7 @@ use std::time::Duration;
 
 use expect_test::expect;
 use madang::{
-    SessionId, UserId,
-    error::ResolveError,
+    Error, SessionId, UserId,
     ledger::{Effect, EffectResolution, ResolvedBy},
     store::Store as _,
 };
@@ -47,7 +46,7 @@ fn what_a_person_finds_out_after_a_crash_is_told_to_the_model_and_survives_the_n
         assert!(heard.lines().starts_with("resolved slow_mail: "), "{}", heard.lines());
         assert_eq!(session.unresolved().await.unwrap(), []);
         let again = session.resolve(row.call, EffectResolution::DidNot).await;
-        assert!(matches!(again, Err(ResolveError::NotUnknown { .. })), "{again:?}");
+        assert!(matches!(again, Err(Error::NotUnknown { .. })), "{again:?}");
     });
     world.crash(life);
     let mut life = world.start();
@@ -83,7 +82,7 @@ fn a_handler_that_still_runs_is_not_resolved_by_a_person_but_by_its_own_end() {
         life.model_says("It takes long.", &mut probe).await;
         let call = session.unresolved().await.unwrap().remove(0).call;
         let early = session.resolve(call, EffectResolution::DidNot).await;
-        assert!(matches!(early, Err(ResolveError::StillRuns)), "{early:?}");
+        assert!(matches!(early, Err(Error::StillRuns)), "{early:?}");
         life.gate.open();
         life.until_ledger(|rows| rows[0].resolved_by == Some(ResolvedBy::Handler)).await;
         assert_eq!(life.ledger().await[0].effect, Some(Effect::Committed));

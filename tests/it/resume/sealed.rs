@@ -4,9 +4,8 @@ use std::{path::Path, sync::Arc};
 
 use expect_test::expect;
 use madang::{
-    SessionId, Timestamp, UserId,
+    Error, SessionId, Timestamp, UserId,
     approval::{Decision, Digest, StandingApproval},
-    error::SessionError,
     ledger::{Approval, AuditError, Seal, SealError, SealKey, SealKeys},
     model::Completion,
     store::{OpenError, SqliteStore, Store as _},
@@ -296,7 +295,7 @@ fn a_session_whose_owner_was_changed_opens_for_no_user() {
     life.run(async |life| {
         for user in ["lee", "kim"] {
             let error = life.runtime.user(user).unwrap().session("s").await.unwrap_err();
-            let SessionError::Store { cause, .. } = error else { panic!("{user}: {error:?}") };
+            let Error::Store(cause) = error else { panic!("{user}: {error:?}") };
             assert!(format!("{cause:?}").contains("NotTheOwner"), "{user}: {cause:?}");
         }
         let id = SessionId::new("s").unwrap();

@@ -4,9 +4,8 @@ use std::time::{Duration, SystemTime};
 
 use expect_test::expect;
 use madang::{
-    Runtime, SessionId,
+    Error, Runtime, SessionId,
     approval::Decision,
-    error::{ClearError, DismissError, SessionError, TurnRefused},
     event::{Content, EventCursor, StreamItem},
     ledger::Effect,
     store::Store,
@@ -26,9 +25,9 @@ fn a_question_stays_open_over_an_orderly_end() {
         life.model_calls("", &["save", "mail"]).await;
         let request = probe.approval_request().await;
         life.runtime.shutdown().await.unwrap();
-        assert!(matches!(turn.ended().await, Err(SessionError::Closed)));
+        assert!(matches!(turn.ended().await, Err(Error::Closed)));
         assert!(!probe.lines().contains("ended"), "no screen is told an end: {}", probe.lines());
-        assert!(matches!(session.send("more").await, Err(TurnRefused::Closed)));
+        assert!(matches!(session.send("more").await, Err(Error::Closed)));
         request
     });
     assert!(begin.elapsed().unwrap() < Duration::from_secs(30), "it does not wait for the person");
@@ -125,21 +124,21 @@ fn while_handlers_finish_chats_are_read_and_turns_dismissed_and_nothing_begins()
         life.gate.begun(1).await;
         let (ended, ()) = tokio::join!(life.runtime.shutdown(), async {
             let opens = async || life.runtime.user("kim").unwrap().session("new").await;
-            while !matches!(opens().await, Err(SessionError::Closed)) {}
+            while !matches!(opens().await, Err(Error::Closed)) {}
             let other = life.runtime.user("kim").unwrap().session("other").await.unwrap();
             let mut told = Probe::new(other.subscribe_after(EventCursor::START).await.unwrap());
             told.until_turns_ended(1).await;
             assert_eq!(other.state().await.unwrap().messages.len(), 2);
-            assert!(matches!(other.send("more").await, Err(TurnRefused::Closed)));
+            assert!(matches!(other.send("more").await, Err(Error::Closed)));
             let dismissed = other.dismiss().await.map(drop);
-            assert!(matches!(dismissed, Err(DismissError::Closed)), "{dismissed:?}");
+            assert!(matches!(dismissed, Err(Error::Closed)), "{dismissed:?}");
             session.dismiss().await.unwrap();
             life.gate.open();
         });
         ended.unwrap();
         assert!(matches!(
             life.runtime.user("kim").unwrap().session("other").await,
-            Err(SessionError::Closed)
+            Err(Error::Closed)
         ));
         assert_eq!(life.runtime.running_tasks(), 0, "what woke to be read is asleep again");
     });
@@ -182,7 +181,7 @@ fn a_reader_that_comes_while_a_runtime_ends_hears_nothing_before_a_call_that_goe
         life.gate.begun(1).await;
         let (ended, cursor) = tokio::join!(life.runtime.shutdown(), async {
             let opens = async || life.runtime.user("kim").unwrap().session("new").await;
-            while !matches!(opens().await, Err(SessionError::Closed)) {}
+            while !matches!(opens().await, Err(Error::Closed)) {}
             let session = life.runtime.user("kim").unwrap().session("s").await.unwrap();
             let mut events = session.subscribe_after(EventCursor::START).await.unwrap();
             let end = session.state().await.unwrap().cursor;
@@ -193,7 +192,7 @@ fn a_reader_that_comes_while_a_runtime_ends_hears_nothing_before_a_call_that_goe
                 }
             }
             // The turn that goes on needs its text.
-            assert!(matches!(session.clear().await, Err(ClearError::Busy)));
+            assert!(matches!(session.clear().await, Err(Error::Busy)));
             life.gate.open();
             end
         });
@@ -231,7 +230,7 @@ async fn a_clearing_that_came_before_the_end_is_stored_and_answered() {
     let runs = runtime.task();
     let (ended, cleared) = tokio::join!(runtime.shutdown(), async {
         let opens = async || runtime.user("kim").unwrap().session("new").await;
-        while !matches!(opens().await, Err(SessionError::Closed)) {}
+        while !matches!(opens().await, Err(Error::Closed)) {}
         let session = runtime.user("kim").unwrap().session("s").await.unwrap();
         // This one thread goes on with the shutdown when the message is on its way to the chat, which still sleeps.
         drop(runs);

@@ -40,7 +40,7 @@ fn an_unfinished_completion_is_asked_again_and_the_turn_ends_as_if_nothing_had_b
         let mut probe = Probe::new(session.subscribe());
         let state = session.state().await.unwrap();
         assert!(state.is_streaming && state.messages.len() == 1);
-        assert!(matches!(session.send("more").await, Err(madang::error::TurnRefused::Busy)));
+        assert!(matches!(session.send("more").await, Err(madang::Error::Busy)));
         let turn = session.turn().await.unwrap().expect("the turn goes on");
         completion.say("Hello.");
         assert_eq!(turn.ended().await.unwrap().ending, TurnEnding::Answered);

@@ -9,8 +9,7 @@ use std::{
 };
 
 use madang::{
-    Call, SessionId,
-    error::SessionError,
+    Call, Error, SessionId,
     ledger::{CallState, Effect},
     store::{Store, StoreError, Transaction},
 };
@@ -56,7 +55,7 @@ fn a_call_that_was_cut_off_ends_though_the_store_takes_no_end_at_the_start() {
         assert_eq!(life.ledger().await[0].state, CallState::Running);
         let call = Call::new(kim(), "look", "{}").session(session());
         let busy = life.runtime.begin(call).await.unwrap_err();
-        assert!(matches!(busy, SessionError::Busy(_)), "its chat waits for the end: {busy:?}");
+        assert!(matches!(busy, Error::Busy), "its chat waits for the end: {busy:?}");
         refuses.store(false, SeqCst);
         life.until_ledger(|rows| rows[0].state == CallState::Ended).await;
         assert_eq!(life.ledger().await[0].effect, Some(Effect::Unknown));
@@ -82,6 +81,6 @@ fn a_call_in_a_chat_whose_turn_was_cut_off_is_refused_until_that_has_ended() {
         dispatched(&life.runtime, call).await
     });
     life.end();
-    assert!(matches!(refused, Err(SessionError::Busy(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
     assert_eq!(world.notes(), <[String; 0]>::default());
 }

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use madang::{
-    Call, CallId, SessionId, Timestamp, TurnId, TurnOptions, UserId,
+    Call, CallId, Error, SessionId, Timestamp, TurnId, TurnOptions, UserId,
     approval::{ApprovalRequest, Decision},
-    error::SessionError,
     ledger::{Effect, LedgerFilter},
     store::Store as _,
 };
@@ -120,7 +119,7 @@ async fn another_tool_session_or_other_arguments_under_a_key_are_refused() {
         ];
         for other in others {
             let refused = calls.runtime.begin(other).await.unwrap_err();
-            assert!(matches!(refused, SessionError::OtherCall(of) if of == id), "{refused:?}");
+            assert!(matches!(refused, Error::OtherCall(of) if of == id), "{refused:?}");
             assert_eq!(refused.to_string(), format!("the key belongs to another call: {id}"));
         }
         // The same in another order and with other blanks is the same.
@@ -174,7 +173,7 @@ async fn a_call_of_another_user_is_not_given_though_it_had_the_id_of_a_key() {
     transaction.commit().await.unwrap();
     let calls = Calls::on(store).await;
     let refused = calls.runtime.begin(keyed("mail")).await.unwrap_err();
-    assert!(matches!(refused, SessionError::OtherCall(of) if of == id), "{refused:?}");
+    assert!(matches!(refused, Error::OtherCall(of) if of == id), "{refused:?}");
     calls.shutdown().await;
 }
 
@@ -194,11 +193,11 @@ async fn a_key_is_free_until_its_call_has_begun() {
     calls.gate.open();
     let nowhere = keyed("note").time_zone("Nowhere/Land");
     let refused = calls.runtime.begin(nowhere).await.unwrap_err();
-    assert!(matches!(refused, SessionError::TimeZone(_)), "{refused:?}");
+    assert!(matches!(refused, Error::TimeZone(_)), "{refused:?}");
     let session = SessionId::new("s").unwrap();
     let held = calls.begin(call("burn").session(session.clone())).await;
     let busy = calls.runtime.begin(keyed("note").session(session.clone())).await.unwrap_err();
-    assert!(matches!(busy, SessionError::Busy(_)), "{busy:?}");
+    assert!(matches!(busy, Error::Busy), "{busy:?}");
     held.dismiss();
     ended(&held).await;
     let begun = calls.begin(keyed("note").session(session.clone())).await;
@@ -243,6 +242,6 @@ async fn the_call_of_a_key_is_the_same_for_the_next_runtime() {
     assert_eq!(calls.runs("mail"), 0);
     let other = Call::new(kim(), "mail", json!({}).to_string()).key(key("k"));
     let refused = calls.runtime.begin(other).await.unwrap_err();
-    assert!(matches!(refused, SessionError::OtherCall(_)), "{refused:?}");
+    assert!(matches!(refused, Error::OtherCall(_)), "{refused:?}");
     calls.shutdown().await;
 }

@@ -6,9 +6,8 @@ mod unrecorded;
 use std::sync::Arc;
 
 use madang::{
-    Asks, Call, CallId, CallReport, IdempotencyKey, Limits, RunningCall, Runtime,
+    Asks, Call, CallId, CallReport, Error, IdempotencyKey, Limits, RunningCall, Runtime,
     approval::{ApprovalRequest, Decision},
-    error::TurnRefused,
     event::{EventCursor, EventKind, StreamItem},
     ledger::{CallResult, Effect, LedgerFilter, LedgerRow},
     store::Store,
@@ -180,7 +179,7 @@ async fn while_a_call_waits_for_a_person_its_chat_is_read_and_nothing_else_begin
     };
     let mut events = timeout(PATIENCE, reads).await.expect("it does not wait for the person");
     let refused = timeout(PATIENCE, session.send("hi")).await.expect("nor does a text");
-    assert!(matches!(refused, Err(TurnRefused::Busy)), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
     calls.gate.open();
     calls.decide(&asked, Decision::Approve).await;
     assert_eq!(kind(&ended(&save).await), "ok");

@@ -8,9 +8,8 @@ mod watchers;
 
 use expect_test::expect;
 use madang::{
-    Call, Limits,
+    Call, Error, Limits,
     approval::{Approver, Decision},
-    error::TurnRefused,
     event::TurnEnding,
     model::{Completion, FinishReason, Usage},
     telemetry::{METRICS, MetricKind, describe},
@@ -260,7 +259,7 @@ async fn a_refusal_is_counted_by_its_bound_and_every_permit_is_given_back() {
     ];
     let turn = first.send("go").await.unwrap();
     for _ in 0..2 {
-        assert!(matches!(second.send("go").await, Err(TurnRefused::Overloaded(_))));
+        assert!(matches!(second.send("go").await, Err(Error::Overloaded(_))));
     }
     script.next().await.say("ok");
     turn.ended().await.unwrap();

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 
 use madang::{
-    Call, Clock, LanguageTag, Runtime, Timestamp, TurnOptions, UserId,
+    Call, Clock, Error, LanguageTag, Runtime, Timestamp, TurnOptions, UserId,
     approval::{Approver, Decision},
-    error::{SessionError, TurnRefused},
     store::SqliteStore,
     tool::ToolOutcome,
 };
@@ -131,11 +130,11 @@ async fn a_zone_that_is_not_known_is_refused_and_never_taken_for_another() {
         let session = runtime.user(user).unwrap().session(user).await.unwrap();
         let options = TurnOptions { time_zone: zone.map(Arc::from), ..TurnOptions::default() };
         let refused = session.send_with("hi", options).await.unwrap_err();
-        assert!(matches!(refused, TurnRefused::UnknownTimeZone { .. }), "{refused:?}");
+        assert!(matches!(refused, Error::TimeZone(_)), "{refused:?}");
         let call = call(user, "list_active_habits", &json!({}));
         let call = zone.into_iter().fold(call, |call, zone| call.time_zone(zone));
         let refused = runtime.begin(call).await.unwrap_err();
-        assert!(matches!(refused, SessionError::TimeZone(_)), "{refused:?}");
+        assert!(matches!(refused, Error::TimeZone(_)), "{refused:?}");
     }
     runtime.shutdown().await.unwrap();
     let refused = Runtime::builder()

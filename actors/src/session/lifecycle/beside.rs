@@ -6,9 +6,8 @@ use std::{pin::pin, sync::Arc};
 use tokio::time::{Instant, sleep_until};
 
 use crate::session::{
-    RuntimeContext, SessionRequest, SessionSlot,
-    lifecycle::waiting::may_be_refused,
-    request::{ClearError, DismissError, ImportError, SessionView, TurnRefused, TurnRequest},
+    RuntimeContext, SessionRequest, SessionSlot, error::Error, lifecycle::waiting::may_be_refused,
+    request::SessionView,
 };
 use crate::{
     mailbox::answer,
@@ -53,23 +52,22 @@ const fn is_look(request: &SessionRequest) -> bool {
 /// Answers a request by what the store has. No turn is open.
 async fn look(request: SessionRequest, slot: &Arc<SessionSlot>, context: &RuntimeContext) {
     match request {
-        SessionRequest::Ask(TurnRequest { began, .. }) => answer(began, Err(TurnRefused::Busy)),
-        SessionRequest::Clear { reply } => answer(reply, Err(ClearError::Busy)),
-        SessionRequest::Import { reply, .. } => answer(reply, Err(ImportError::Busy)),
-        SessionRequest::Dismiss { reply, .. } => answer(reply, Err(DismissError::NoTurn)),
+        SessionRequest::Ask(_) | SessionRequest::Clear { .. } | SessionRequest::Import { .. } => {
+            request.refuse(Error::Busy);
+        }
+        SessionRequest::Dismiss { .. } => request.refuse(Error::NoTurn),
         SessionRequest::State { page, reply } => {
-            // Without an answer the caller learns that the session is closed.
-            if let Ok((messages, cursor)) = published(slot, context).await {
+            let view = published(slot, context).await.map(|(messages, cursor)| {
                 let (messages, earlier) = page.entries(&messages);
                 let (messages, rest) = (messages.to_vec(), SessionView::default());
-                answer(reply, Ok(SessionView { messages, earlier, cursor, ..rest }));
-            }
+                SessionView { messages, earlier, cursor, ..rest }
+            });
+            answer(reply, view.map_err(Error::Store));
         }
         SessionRequest::Turn { reply, .. } => answer(reply, Ok(None)),
         SessionRequest::Attach { reply, .. } => {
-            if published(slot, context).await.is_ok() {
-                answer(reply, Ok(None));
-            }
+            let published = published(slot, context).await;
+            answer(reply, published.map(|_| None).map_err(Error::Store));
         }
         SessionRequest::Resume { .. } | SessionRequest::TakeResolved => {}
     }

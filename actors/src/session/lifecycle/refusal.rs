@@ -1,10 +1,10 @@
-//! Why a session did not wake, and what the callers that wait for it are told.
+//! Why a session did not wake, and what the callers that wait for it receive.
 
-use crate::session::{
-    SessionRequest,
-    request::{ClearError, ImportError, TurnRefused, TurnRequest},
+use crate::{
+    port::StoreError,
+    protocol::LimitExceeded,
+    session::{Error, SessionRequest},
 };
-use crate::{mailbox::answer, port::StoreError, protocol::LimitExceeded};
 
 /// A reason why a session did not wake.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -25,47 +25,10 @@ pub enum WakeError {
 
 /// Answers a request with the reason why its session did not wake.
 pub(super) fn refuse(request: SessionRequest, cause: &WakeError) {
-    let unstored = || match cause {
-        WakeError::Store(cause) => cause.clone(),
-        WakeError::Unknown | WakeError::Closed | WakeError::Overloaded(_) => {
-            StoreError::refused(cause.to_string())
-        }
-    };
-    match (request, cause) {
-        (SessionRequest::Ask(TurnRequest { began, .. }), WakeError::Overloaded(refusal)) => {
-            answer(began, Err(TurnRefused::Overloaded(*refusal)));
-        }
-        (SessionRequest::Clear { reply }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(ClearError::Overloaded(*refusal)));
-        }
-        (SessionRequest::Import { reply, .. }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(ImportError::Overloaded(*refusal)));
-        }
-        (SessionRequest::State { reply, .. }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(*refusal));
-        }
-        (SessionRequest::Attach { reply, .. }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(*refusal));
-        }
-        (SessionRequest::Turn { reply, .. }, WakeError::Overloaded(refusal)) => {
-            answer(reply, Err(*refusal));
-        }
-        (SessionRequest::Ask(TurnRequest { began, .. }), _) => {
-            answer(began, Err(TurnRefused::Store(unstored())))
-        }
-        (SessionRequest::Clear { reply }, _) => answer(reply, Err(ClearError::Store(unstored()))),
-        (SessionRequest::Import { reply, .. }, _) => {
-            answer(reply, Err(ImportError::Store(unstored())))
-        }
-        // A caller whose reply is dropped learns that the session is closed.
-        (
-            SessionRequest::Dismiss { .. }
-            | SessionRequest::State { .. }
-            | SessionRequest::Attach { .. }
-            | SessionRequest::Turn { .. }
-            | SessionRequest::Resume { .. }
-            | SessionRequest::TakeResolved,
-            _,
-        ) => {}
-    }
+    request.refuse(match cause {
+        WakeError::Store(cause) => Error::Store(cause.clone()),
+        WakeError::Unknown => Error::Store(StoreError::refused(cause.to_string())),
+        WakeError::Closed => Error::Closed,
+        WakeError::Overloaded(refusal) => Error::Overloaded(*refusal),
+    });
 }

@@ -16,21 +16,19 @@ use crate::{
         Bound, ChatMessage, Content, Decision, EventKind, LimitExceeded, Limits, Scope, Timestamp,
         ToolOutcome, TurnEnding, TurnId, TurnOptions, UserId,
     },
-    session::{
-        DismissError, Sent, SessionRequest, SessionSlot, StreamItem, TurnRefused, ViewPage, go_on,
-    },
+    session::{Error, Sent, SessionRequest, SessionSlot, StreamItem, ViewPage, go_on},
     test_runtime::{TestRuntime, in_time, session},
     testing::{FakeTool, Probe},
 };
 
 async fn refusal(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> LimitExceeded {
     match runtime.ask(slot, "hi").await {
-        Err(TurnRefused::Overloaded(refusal)) => refusal,
+        Err(Error::Overloaded(refusal)) => refusal,
         other => panic!("{other:?}"),
     }
 }
 
-async fn dismiss(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), DismissError> {
+async fn dismiss(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Result<(), Error> {
     let (reply, answer) = oneshot::channel();
     runtime.send(slot, SessionRequest::Dismiss { only: None, reply });
     in_time(answer).await.unwrap().map(drop)
@@ -78,7 +76,7 @@ async fn a_session_in_a_turn_is_not_put_to_sleep_and_a_caller_without_a_permit_i
     let refused = refusal(&runtime, &other).await;
     assert_eq!((refused.bound, refused.scope, refused.max), expected);
     let dismissed = dismiss(&runtime, &other).await;
-    assert!(matches!(dismissed, Err(DismissError::NoTurn)), "that is no refusal");
+    assert!(matches!(dismissed, Err(Error::NoTurn)), "that is no refusal");
     completion.say("Hello.");
     in_time(end).await.unwrap();
     let end = runtime.ask(&other, "hi").await.unwrap();
@@ -223,7 +221,7 @@ async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_di
         }
     }
     assert_eq!(heard.len(), 3);
-    assert!(matches!(dismiss(&runtime, &slot).await, Err(DismissError::NoTurn)));
+    assert!(matches!(dismiss(&runtime, &slot).await, Err(Error::NoTurn)));
     for state in heard {
         in_time(state).await.unwrap().unwrap();
     }

@@ -10,7 +10,7 @@ use tokio::{
 use super::{asleep, by_hand_with};
 use crate::{
     protocol::{Bound, Limits},
-    session::{ClearError, DismissError, SessionMsg, SessionRequest, SessionSlot, TurnRefused},
+    session::{Error, SessionMsg, SessionRequest, SessionSlot},
     test_runtime::{TestRuntime, in_time},
 };
 
@@ -40,17 +40,17 @@ async fn while_a_call_waits_beside_a_session_its_chat_is_seen_and_is_busy() {
     assert_eq!(seen, None);
     let ((reply, runs), (ended, _)) = (oneshot::channel(), oneshot::channel());
     runtime.send(&slot, SessionRequest::Attach { ended, reply });
-    assert_eq!(in_time(runs).await.unwrap(), Ok(None));
+    assert_eq!(in_time(runs).await.unwrap().unwrap(), None);
     let (reply, dismissed) = oneshot::channel();
     runtime.send(&slot, SessionRequest::Dismiss { only: None, reply });
-    assert!(matches!(in_time(dismissed).await.unwrap(), Err(DismissError::NoTurn)));
+    assert!(matches!(in_time(dismissed).await.unwrap(), Err(Error::NoTurn)));
     assert_eq!(began.elapsed(), Duration::ZERO, "none of them waits");
 
-    assert!(matches!(runtime.ask(&slot, "more").await, Err(TurnRefused::Busy)));
+    assert!(matches!(runtime.ask(&slot, "more").await, Err(Error::Busy)));
     assert!(began.elapsed() >= patience, "a short call would have ended by then");
     let (reply, cleared) = oneshot::channel();
     runtime.send(&slot, SessionRequest::Clear { reply });
-    assert!(matches!(in_time(cleared).await.unwrap(), Err(ClearError::Busy)));
+    assert!(matches!(in_time(cleared).await.unwrap(), Err(Error::Busy)));
     drop(call);
     let end = runtime.ask(&slot, "more").await.unwrap();
     script.next().await.say("Hello.");

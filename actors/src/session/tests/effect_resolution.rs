@@ -13,8 +13,7 @@ use crate::{
         Locale, PromptMessage, ResolvedBy, ResolvedCall, Timestamp, UserId,
     },
     session::{
-        ResolveError, SessionRequest, SessionSlot, ViewPage, resolve,
-        turn::effect_resolution::stands,
+        Error, SessionRequest, SessionSlot, ViewPage, resolve, turn::effect_resolution::stands,
     },
     test_runtime::{TestRuntime, in_time, kim, session},
     testing::{End, FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel},
@@ -25,7 +24,7 @@ async fn resolves(
     slot: &SessionSlot,
     call: CallId,
     resolution: EffectResolution,
-) -> Result<(), ResolveError> {
+) -> Result<(), Error> {
     in_time(resolve(slot, &runtime.context, call, resolution)).await
 }
 
@@ -78,7 +77,7 @@ async fn what_a_late_handler_did_is_told_to_the_model_in_the_next_round_of_the_s
     assert!(envelopes(completion.request()).contains("It may have taken effect."));
     let call = runtime.ledger().await[0].call;
     let early = resolves(&runtime, &slot, call, EffectResolution::DidNot).await;
-    assert!(matches!(early, Err(ResolveError::StillRuns)), "{early:?}");
+    assert!(matches!(early, Err(Error::StillRuns)), "{early:?}");
 
     gate.open();
     let resolved = until_resolved(&mut probe).await;
@@ -91,10 +90,7 @@ async fn what_a_late_handler_did_is_told_to_the_model_in_the_next_round_of_the_s
     completion.say("It was sent.");
     in_time(end).await.unwrap();
     let late = resolves(&runtime, &slot, call, EffectResolution::DidNot).await;
-    assert!(
-        matches!(late, Err(ResolveError::NotUnknown { effect: Some(Effect::Committed) })),
-        "{late:?}"
-    );
+    assert!(matches!(late, Err(Error::NotUnknown { effect: Some(Effect::Committed) })), "{late:?}");
     runtime.at_rest().await;
 }
 
@@ -145,18 +141,18 @@ async fn a_resolution_that_cannot_be_is_refused_with_its_reason_and_changes_noth
     let resolution = EffectResolution::TookEffect;
     let nobodys = CallId::new(Uuid::from_u128(1));
     let refused = resolves(&runtime, &slot, nobodys, resolution).await;
-    assert!(matches!(refused, Err(ResolveError::UnknownCall(call)) if call == nobodys));
+    assert!(matches!(refused, Err(Error::UnknownCall(call)) if call == nobodys));
     let other = runtime.slot("other").await;
     let refused = resolves(&runtime, &other, row.call, resolution).await;
-    assert!(matches!(refused, Err(ResolveError::UnknownCall(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::UnknownCall(_))), "{refused:?}");
     let lee = UserId::new("lee").unwrap();
     let lees =
         runtime.sessions.slot(&session("lees"), &lee, &runtime.handles.calls.limits).unwrap();
     let refused = resolves(&runtime, &lees, row.call, resolution).await;
-    assert!(matches!(refused, Err(ResolveError::NotYours)), "{refused:?}");
+    assert!(matches!(refused, Err(Error::UnknownCall(_))), "{refused:?}");
     runtime.store.fail_next_begin();
     let refused = resolves(&runtime, &slot, row.call, resolution).await;
-    assert!(matches!(refused, Err(ResolveError::Store(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Store(_))), "{refused:?}");
     assert_eq!(runtime.ledger().await, std::slice::from_ref(&row));
 
     runtime.store.lose_next_commit_reply();
@@ -165,7 +161,7 @@ async fn a_resolution_that_cannot_be_is_refused_with_its_reason_and_changes_noth
         let refused = resolves(&runtime, &slot, row.call, again).await;
         let known = Some(Effect::Committed);
         assert!(
-            matches!(refused, Err(ResolveError::NotUnknown { effect }) if effect == known),
+            matches!(refused, Err(Error::NotUnknown { effect }) if effect == known),
             "{refused:?}"
         );
     }
@@ -181,7 +177,7 @@ async fn a_call_that_has_not_ended_is_not_resolved() {
     script.next().await.finish(calling("", &["burn"]));
     let request = probe.approval_request().await;
     let refused = resolves(&runtime, &slot, request.call, EffectResolution::DidNot).await;
-    assert!(matches!(refused, Err(ResolveError::NotUnknown { effect: None })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::NotUnknown { effect: None })), "{refused:?}");
     runtime.decide(&request, Decision::Deny).await.unwrap();
     script.next().await.say("Not done.");
     in_time(end).await.unwrap();
@@ -203,7 +199,7 @@ async fn of_many_callers_that_resolve_at_once_exactly_one_wins_and_is_heard() {
             .zip(resolutions)
             .filter_map(|(result, resolution)| match result {
                 Ok(()) => Some(resolution),
-                Err(ResolveError::NotUnknown { effect: Some(_) }) => None,
+                Err(Error::NotUnknown { effect: Some(_) }) => None,
                 Err(error) => panic!("{number}: {error:?}"),
             })
             .collect();
@@ -239,14 +235,14 @@ async fn where_the_store_does_not_say_a_resolution_counts_only_if_the_ledger_has
     for found in others {
         let refused = told(&found, StoreError::Silent);
         assert!(
-            matches!(refused, Err(ResolveError::NotUnknown { effect }) if effect == found.effect),
+            matches!(refused, Err(Error::NotUnknown { effect }) if effect == found.effect),
             "{refused:?} {found:?}"
         );
     }
     let refused = told(&mine, StoreError::refused("another resolution was first"));
-    assert!(matches!(refused, Err(ResolveError::NotUnknown { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::NotUnknown { .. })), "{refused:?}");
     let open = told(&row, StoreError::Silent);
-    assert!(matches!(open, Err(ResolveError::Store(StoreError::Silent))), "{open:?}");
+    assert!(matches!(open, Err(Error::Store(StoreError::Silent))), "{open:?}");
 }
 
 #[tokio::test]

@@ -19,7 +19,7 @@ use crate::{
         TurnEnding, TurnId,
     },
     session::{
-        SessionRequest, SessionSlot, StreamItem, Subscription, TurnRefused, ViewPage,
+        Error, SessionRequest, SessionSlot, StreamItem, Subscription, ViewPage,
         events::replay::kinds_of_end,
     },
     test_runtime::in_time,
@@ -211,8 +211,8 @@ impl Scene {
             let times = messages.iter().filter(is_it).count();
             let is_so = match began {
                 Ok(()) => times == 1,
-                Err(TurnRefused::Closed) => times <= 1,
-                Err(TurnRefused::Store(cause)) if cause.may_have_happened() => times <= 1,
+                Err(Error::Closed) => times <= 1,
+                Err(Error::Store(cause)) if cause.may_have_happened() => times <= 1,
                 Err(_) => times == 0,
             };
             if !is_so {

@@ -9,13 +9,11 @@ use crate::{
     ledger::text_digest,
     port::SubmittedTurn,
     protocol::{Bound, IdempotencyKey, TurnId, TurnOptions},
-    session::{
-        SessionMsg, SessionRequest, SessionSlot, TurnEnd, TurnRefused, request::TurnRequest,
-    },
+    session::{Error, SessionMsg, SessionRequest, SessionSlot, TurnEnd, request::TurnRequest},
     test_runtime::{TestRuntime, in_time, kim},
 };
 
-type Began = oneshot::Receiver<Result<TurnId, TurnRefused>>;
+type Began = oneshot::Receiver<Result<TurnId, Error>>;
 
 fn submit(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> (Began, oneshot::Receiver<TurnEnd>) {
     submit_under(runtime, slot, "1", "go")
@@ -78,7 +76,7 @@ async fn submitted_again_while_it_runs_a_turn_is_joined_and_another_text_is_refu
     let (again, again_end) = submit(&runtime, &slot);
     assert_eq!(in_time(again).await.unwrap().unwrap(), turn);
     let (other, _) = submit_under(&runtime, &slot, "1", "something else");
-    assert!(matches!(in_time(other).await.unwrap(), Err(TurnRefused::OtherText)));
+    assert!(matches!(in_time(other).await.unwrap(), Err(Error::OtherText)));
     completion.say("Gone.");
     let end = in_time(first_end).await.unwrap();
     assert_eq!(in_time(again_end).await.unwrap(), end);
@@ -97,7 +95,7 @@ async fn submitted_again_behind_its_end_a_turn_is_told_as_it_ended_and_another_t
     assert_eq!(in_time(again).await.unwrap().unwrap(), turn);
     assert_eq!(in_time(again_end).await.unwrap(), end);
     let (other, _) = submit_under(&runtime, &slot, "1", "something else");
-    assert!(matches!(in_time(other).await.unwrap(), Err(TurnRefused::OtherText)));
+    assert!(matches!(in_time(other).await.unwrap(), Err(Error::OtherText)));
     assert!(script.try_next().is_none(), "nothing is done twice");
 
     let (next, _next_end) = submit_under(&runtime, &slot, "2", "go");
@@ -105,7 +103,7 @@ async fn submitted_again_behind_its_end_a_turn_is_told_as_it_ended_and_another_t
     assert_ne!(in_time(next).await.unwrap().unwrap(), turn, "another key is another turn");
     let (refused, _) = submit_under(&runtime, &slot, "3", "go");
     let refused = in_time(refused).await.unwrap();
-    assert!(matches!(refused, Err(TurnRefused::Busy)), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
     completion.say("Gone again.");
 }
 
@@ -175,7 +173,7 @@ async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unle
         slot.awake().unwrap().cast(said).unwrap();
         if closes {
             let refused = in_time(began).await.unwrap();
-            assert!(matches!(refused, Err(TurnRefused::Closed)), "{refused:?}");
+            assert!(matches!(refused, Err(Error::Closed)), "{refused:?}");
         } else {
             assert_eq!(in_time(began).await.unwrap().unwrap(), turn);
             assert_eq!(in_time(ended).await.unwrap(), end);

@@ -11,7 +11,7 @@ use tokio::{
 use super::{by_hand, by_hand_with};
 use crate::{
     protocol::{Limits, Scope, TurnEnding},
-    session::{SessionMsg, SessionSlot, TurnRefused},
+    session::{Error, SessionMsg, SessionSlot},
     test_runtime::{TestRuntime, in_time},
 };
 
@@ -105,7 +105,7 @@ async fn a_session_without_a_permit_and_without_a_turn_does_not_try_again() {
     let _end = runtime.ask(&busy, "hi").await.unwrap();
     let _completion = script.next().await;
     let refused = runtime.ask(&other, "hi").await;
-    assert!(matches!(refused, Err(TurnRefused::Overloaded(_))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Overloaded(_))), "{refused:?}");
     assert!(other.turn().begins_to_go_on(), "no task sees to it");
 }
 

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     protocol::{Bound, Limits, Scope},
-    session::{SessionRequest, ViewPage},
+    session::{Error, SessionRequest, ViewPage},
     test_runtime::{PATIENCE, in_time},
 };
 
@@ -56,7 +56,8 @@ async fn whoever_looks_at_a_session_that_waits_in_line_is_told_which_bound_it_wa
     for _ in 0..2 {
         let (reply, view) = oneshot::channel();
         runtime.send(&slot, SessionRequest::State { page: ViewPage::ALL, reply });
-        let refusal = in_time(view).await.unwrap().unwrap_err();
+        let refused = in_time(view).await.unwrap().unwrap_err();
+        let Error::Overloaded(refusal) = refused else { panic!("{refused:?}") };
         assert_eq!((refusal.bound, refusal.scope), (Bound::AwakeSessions, Scope::All));
     }
     completion.say("Hello.");

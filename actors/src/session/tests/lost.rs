@@ -14,7 +14,7 @@ use crate::{
         TurnOptions,
     },
     session::{
-        Outgoing, RuntimeContext, SessionMsg, SessionRequest, SessionSlot, StreamItem, TurnRefused,
+        Error, Outgoing, RuntimeContext, SessionMsg, SessionRequest, SessionSlot, StreamItem,
         TurnRequest, ViewPage,
     },
     test_runtime::{TestRuntime, in_time},
@@ -73,7 +73,7 @@ pub(super) fn sends(
     runtime: &TestRuntime,
     slot: &Arc<SessionSlot>,
     text: &str,
-) -> oneshot::Receiver<Result<TurnId, TurnRefused>> {
+) -> oneshot::Receiver<Result<TurnId, Error>> {
     let ((began, beginning), (ended, _)) = (oneshot::channel(), oneshot::channel());
     let options = TurnOptions::default();
     let admission = &runtime.handles.calls.admission;
@@ -427,7 +427,7 @@ async fn a_turn_whose_beginning_is_on_its_way_is_not_refused_because_another_wri
     let (written, result) = (Outgoing::of(turn), Err(StoreError::refused("a dismissal")));
     slot.awake().unwrap().cast(SessionMsg::Stored { written, result }).unwrap();
     let refused = in_time(beginning).await.unwrap().unwrap_err();
-    let TurnRefused::Store(cause) = refused else { panic!("{refused}") };
+    let Error::Store(cause) = refused else { panic!("{refused}") };
     assert!(cause.may_have_happened(), "{cause}");
     drop(paused);
     assert_eq!(words(&runtime, &slot).await, ["go"]);
@@ -469,7 +469,7 @@ async fn a_caller_refused_while_no_writer_comes_asks_again_once_one_does() {
     script.next().await.say("Hello.");
     in_time(end).await.expect_err("the store has no end to tell of");
     let refused = in_time(runtime.ask(&slot, "two")).await;
-    assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Store(StoreError::Withdrawn))), "{refused:?}");
     drop(lease);
     script.next().await.say("Hello."); // the first turn goes on
     let end = loop {

@@ -42,7 +42,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use serde_json::json;
 use tokio::{runtime::Handle, sync::oneshot};
 
-use super::{RuntimeContext, Sent, SessionRequest, SessionSlot, TurnRefused, ViewPage};
+use super::{Error, RuntimeContext, Sent, SessionRequest, SessionSlot, ViewPage};
 use crate::{
     dispatcher::{CallEnd, DispatcherEvent, DispatcherMsg},
     mailbox::Address,
@@ -139,7 +139,7 @@ async fn a_session_that_cannot_wake_says_why_and_sleeps_on() {
     let user = crate::test_runtime::kim();
     let name = crate::test_runtime::session("never-opened");
     let slot = runtime.sessions.slot(&name, &user, &runtime.handles.calls.limits).unwrap();
-    assert!(matches!(runtime.ask(&slot, "hi").await, Err(TurnRefused::Store(_))));
+    assert!(matches!(runtime.ask(&slot, "hi").await, Err(Error::Store(_))));
     assert!(slot.awake().is_none());
     runtime.slot("never-opened").await;
     assert!(words(&runtime, &slot).await.is_empty());
@@ -304,7 +304,7 @@ async fn a_turn_that_the_store_refuses_is_refused_and_one_whose_end_it_refuses_g
     let slot = runtime.slot("s").await;
     runtime.state(&slot).await;
     runtime.store.fail_next_begin();
-    assert!(matches!(runtime.ask(&slot, "lost").await, Err(TurnRefused::Store(_))));
+    assert!(matches!(runtime.ask(&slot, "lost").await, Err(Error::Store(_))));
     let end = runtime.ask(&slot, "hi").await.unwrap();
     runtime.store.fail_next_begin();
     script.next().await.say("lost");
@@ -335,7 +335,7 @@ async fn a_turn_to_whose_write_no_writer_comes_is_refused_and_never_begins() {
     runtime.state(&slot).await;
     let lease = runtime.handles.store.lease("a handler that blocks".into()).await.unwrap();
     let refused = in_time(runtime.ask(&slot, "send it")).await;
-    assert!(matches!(refused, Err(TurnRefused::Store(StoreError::Withdrawn))), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Store(StoreError::Withdrawn))), "{refused:?}");
     assert!(words(&runtime, &slot).await.is_empty(), "it has woken anew");
     in_time(slot.writes_ended()).await;
     drop(lease);
@@ -397,7 +397,7 @@ async fn a_session_that_wakes_while_the_runtime_closes_begins_no_turn() {
     let (runtime, _script) = by_hand([]).await;
     let slot = runtime.slot("s").await;
     runtime.context.closing.cancel();
-    assert!(matches!(runtime.ask(&slot, "hi").await, Err(TurnRefused::Closed)));
+    assert!(matches!(runtime.ask(&slot, "hi").await, Err(Error::Closed)));
     in_time(runtime.sessions.close()).await;
     runtime.at_rest().await;
 }

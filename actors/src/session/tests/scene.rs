@@ -20,7 +20,7 @@ use crate::{
         CallId, Completion, CompletionRequest, Decision, DecisionError, EffectPolicy, EventKind,
         Limits, ToolOutcome, ToolSpec, WantedCall,
     },
-    session::{SessionRequest, SessionSlot, StreamItem, TurnEnd, TurnRefused},
+    session::{Error, SessionRequest, SessionSlot, StreamItem, TurnEnd},
     test_runtime::{TestRuntime, in_time},
     testing::MemoryConnection,
 };
@@ -184,7 +184,7 @@ pub(super) struct Scene {
 pub(super) struct Durability {
     pub(super) answers: Vec<(CallId, Decision, Result<(), DecisionError>)>,
     /// Each with a text of its own.
-    pub(super) asks: Vec<(String, Result<(), TurnRefused>)>,
+    pub(super) asks: Vec<(String, Result<(), Error>)>,
     pub(super) ends: Vec<TurnEnd>,
 }
 

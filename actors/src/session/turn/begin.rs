@@ -7,8 +7,9 @@ use tracing::debug;
 use uuid::Uuid;
 
 use crate::session::{
+    error::Error,
     msg::{Outgoing, SessionMsg},
-    request::{TurnEnd, TurnRefused, TurnRequest},
+    request::{TurnEnd, TurnRequest},
     state::{ActiveTurn, SessionState},
     turn::machine::Turn,
 };
@@ -24,21 +25,17 @@ use crate::{
 /// Checks the lengths of a text and of its instructions, and counts the bytes of both.
 ///
 /// # Errors
-/// [`TurnRefused`] says which of them is too long.
-pub fn check_lengths(
-    text: &str,
-    options: &TurnOptions,
-    limits: &Limits,
-) -> Result<usize, TurnRefused> {
+/// [`Error`] says which of them is too long.
+pub fn check_lengths(text: &str, options: &TurnOptions, limits: &Limits) -> Result<usize, Error> {
     let (bytes, max_bytes) = (text.len(), limits.max_user_text_bytes);
     if bytes > max_bytes {
-        return Err(TurnRefused::TooLong { bytes, max_bytes });
+        return Err(Error::TooLong { bytes, max_bytes });
     }
     let instructions = options.instructions.as_ref().map_or(0, |text| text.len());
     let max_instructions = limits.max_instructions_bytes;
     if instructions > max_instructions {
         let (bytes, max_bytes) = (instructions, max_instructions);
-        return Err(TurnRefused::InstructionsTooLong { bytes, max_bytes });
+        return Err(Error::InstructionsTooLong { bytes, max_bytes });
     }
     Ok(bytes + instructions)
 }
@@ -48,9 +45,9 @@ impl SessionState {
     /// closes.
     pub(in crate::session) fn ask(&mut self, asked: TurnRequest) {
         let refused = if asked.text.trim().is_empty() {
-            Err(TurnRefused::Empty)
+            Err(Error::Empty)
         } else if self.is_closing() {
-            Err(TurnRefused::Closed)
+            Err(Error::Closed)
         } else {
             check_lengths(&asked.text, &asked.options, &self.context.calls.limits)
         };
@@ -87,11 +84,11 @@ impl SessionState {
         self.lookups -= 1;
         let found = match found {
             Ok(found) => found,
-            Err(cause) => return answer(asked.began, Err(TurnRefused::Store(cause))),
+            Err(cause) => return answer(asked.began, Err(Error::Store(cause))),
         };
         match found {
             Some(SubmittedTurn { text, .. }) if text != text_digest(&asked.text) => {
-                answer(asked.began, Err(TurnRefused::OtherText));
+                answer(asked.began, Err(Error::OtherText));
             }
             Some(SubmittedTurn { turn, end: Some(end), .. }) => {
                 let StoredEnd { ending, error, usage } = end;
@@ -100,7 +97,7 @@ impl SessionState {
             }
             // It ended between the question and the answer; or the runtime closes, and another will go on with it.
             Some(SubmittedTurn { end: None, .. }) if self.is_closing() => {
-                answer(asked.began, Err(TurnRefused::Closed));
+                answer(asked.began, Err(Error::Closed));
             }
             Some(SubmittedTurn { end: None, .. }) => self.submit(asked),
             // The turn that began since may be that of this key.
@@ -126,7 +123,7 @@ impl SessionState {
     fn join(&mut self, asked: TurnRequest) {
         let Some(turn) = self.turn.as_mut() else { return };
         if turn.text != text_digest(&asked.text) {
-            return answer(asked.began, Err(TurnRefused::OtherText));
+            return answer(asked.began, Err(Error::OtherText));
         }
         match &mut turn.began {
             Some(waiting) => wait_too(waiting, asked.began),
@@ -141,15 +138,15 @@ impl SessionState {
         // Blanks tell the model nothing; without them the prompt begins like those of other turns.
         options.instructions = options.instructions.filter(|text| !text.trim().is_empty());
         if self.is_closing() {
-            return answer(began, Err(TurnRefused::Closed));
+            return answer(began, Err(Error::Closed));
         }
         if self.turn.is_some() || self.has_exclusive_write {
-            return answer(began, Err(TurnRefused::Busy));
+            return answer(began, Err(Error::Busy));
         }
         let admission = &self.context.calls.admission;
         let permit = match admission.admit(Bound::RunningTurns, self.slot.user(), 1) {
             Ok(permit) => permit,
-            Err(refusal) => return answer(began, Err(TurnRefused::Overloaded(refusal))),
+            Err(refusal) => return answer(began, Err(Error::Overloaded(refusal))),
         };
         // What it speaks from now on is stored with it, and does not change with the texts behind it.
         options.language = Some(self.locale_for(options.language, &text).tag());

@@ -3,8 +3,9 @@
 use tokio::sync::oneshot;
 
 use crate::session::{
+    error::Error,
     msg::Outgoing,
-    request::{DismissError, DismissalStored, When},
+    request::{DismissalStored, When},
     state::{ActiveTurn, SessionState},
     turn::machine::TurnInput,
 };
@@ -30,15 +31,11 @@ impl SessionState {
     pub(in crate::session) fn dismiss_only(
         &mut self,
         only: Option<(TurnId, When)>,
-    ) -> Result<DismissalStored, DismissError> {
+    ) -> Result<DismissalStored, Error> {
         let running = self.turn.as_ref().filter(|turn| !turn.core.is_over());
         let Some(turn) = running else {
             // The store may have an open turn that is left to the next start.
-            return Err(if self.is_closing() {
-                DismissError::Closed
-            } else {
-                DismissError::NoTurn
-            });
+            return Err(if self.is_closing() { Error::Closed } else { Error::NoTurn });
         };
         let is_meant = only.is_none_or(|(id, when)| {
             turn.id == id
@@ -50,13 +47,13 @@ impl SessionState {
                     }
                 }
         });
-        if is_meant { self.dismiss() } else { Err(DismissError::NoTurn) }
+        if is_meant { self.dismiss() } else { Err(Error::NoTurn) }
     }
 
     /// Dismisses the turn that runs. The store has that before it has anything that the session writes later.
-    fn dismiss(&mut self) -> Result<DismissalStored, DismissError> {
+    fn dismiss(&mut self) -> Result<DismissalStored, Error> {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else {
-            return Err(DismissError::NoTurn);
+            return Err(Error::NoTurn);
         };
         let (dismissed, stored) = oneshot::channel();
         turn.dismissed.push(dismissed);

@@ -1,6 +1,6 @@
 //! The resolution by a person of a call with an unknown effect.
 
-use crate::session::{RuntimeContext, SessionSlot};
+use crate::session::{Error, RuntimeContext, SessionSlot};
 use crate::{
     failpoint::failpoint,
     ledger::Transition,
@@ -11,43 +11,19 @@ use crate::{
     },
 };
 
-/// A reason why a call was not resolved. It is unchanged.
-#[derive(Debug, Clone, thiserror::Error)]
-#[non_exhaustive]
-pub enum ResolveError {
-    /// The session has no such call.
-    #[error("this session has no call {0}")]
-    UnknownCall(CallId),
-    /// The call is another user's.
-    #[error("the call is another user's to resolve")]
-    NotYours,
-    /// A handler of the call still runs in this process, and will report its effect itself.
-    #[error("the tool still runs, and will say itself what it did")]
-    StillRuns,
-    /// The call's effect is known, or the call has not ended.
-    #[error("whether the call took effect is not in question")]
-    NotUnknown {
-        /// The known effect; `None` where the call has not ended.
-        effect: Option<Effect>,
-    },
-    /// The store could not be read or written.
-    #[error("failed to record what the call did")]
-    Store(#[source] StoreError),
-}
-
 /// Records what this user says that a call of theirs did, and tells the session behind the slot. Exactly one resolution
-/// wins; later callers get [`ResolveError::NotUnknown`].
+/// wins; later callers get [`Error::NotUnknown`].
 ///
 /// # Errors
-/// [`ResolveError`] says why the resolution does not count.
+/// [`Error`] says why the resolution does not count.
 pub async fn resolve(
     slot: &SessionSlot,
     context: &RuntimeContext,
     call: CallId,
     resolution: EffectResolution,
-) -> Result<(), ResolveError> {
+) -> Result<(), Error> {
     let (session, user) = (slot.session(), slot.user());
-    let row = row(context, call).await?.ok_or(ResolveError::UnknownCall(call))?;
+    let row = row(context, call).await?.ok_or(Error::UnknownCall(call))?;
     // After the read: where a handler has ended since and recorded its effect, the store refuses.
     may_resolve(&row, session, user, context.calls.is_running(call))?;
     let (at, by) = (context.calls.clock.now(), ResolvedBy::Person { user: user.clone() });
@@ -57,7 +33,7 @@ pub async fn resolve(
     let step = Write::Call { session, call, at, transition };
     if let Err(cause) = write(context, step).await {
         // Another resolution came first, or the answer was lost: only the ledger tells.
-        let found = self::row(context, call).await?.ok_or(ResolveError::UnknownCall(call))?;
+        let found = self::row(context, call).await?.ok_or(Error::UnknownCall(call))?;
         stands(&found, resolution, &by, at, cause)?;
     }
     slot.found_out(turn, at, locale, ResolvedCall { call, name, resolution, by });
@@ -69,17 +45,14 @@ fn may_resolve(
     session: &SessionId,
     user: &UserId,
     is_running: bool,
-) -> Result<(), ResolveError> {
-    if row.user != *user {
-        return Err(ResolveError::NotYours);
-    }
-    if row.session != *session {
-        return Err(ResolveError::UnknownCall(row.call));
+) -> Result<(), Error> {
+    if row.user != *user || row.session != *session {
+        return Err(Error::UnknownCall(row.call));
     }
     match row.effect {
-        Some(Effect::Unknown) | None if is_running => Err(ResolveError::StillRuns),
+        Some(Effect::Unknown) | None if is_running => Err(Error::StillRuns),
         Some(Effect::Unknown) => Ok(()),
-        effect => Err(ResolveError::NotUnknown { effect }),
+        effect => Err(Error::NotUnknown { effect }),
     }
 }
 
@@ -90,14 +63,14 @@ pub(in crate::session) fn stands(
     by: &ResolvedBy,
     at: Timestamp,
     cause: StoreError,
-) -> Result<(), ResolveError> {
+) -> Result<(), Error> {
     let is_mine = found.effect == Some(resolution.effect())
         && found.resolved_by.as_ref() == Some(by)
         && found.resolved_at == Some(at);
     match found.effect {
         Some(Effect::None | Effect::Committed) if cause.may_have_happened() && is_mine => Ok(()),
-        Some(Effect::Unknown) | None => Err(ResolveError::Store(cause)),
-        effect => Err(ResolveError::NotUnknown { effect }),
+        Some(Effect::Unknown) | None => Err(Error::Store(cause)),
+        effect => Err(Error::NotUnknown { effect }),
     }
 }
 
@@ -110,11 +83,11 @@ async fn locale_of(row: &LedgerRow, context: &RuntimeContext) -> Locale {
     context.calls.languages.locale(entry.and_then(|entry| entry.language))
 }
 
-async fn row(context: &RuntimeContext, call: CallId) -> Result<Option<LedgerRow>, ResolveError> {
+async fn row(context: &RuntimeContext, call: CallId) -> Result<Option<LedgerRow>, Error> {
     let filter = LedgerFilter::call(call);
-    failpoint("resolve.reads").await.map_err(|failed| ResolveError::Store(failed.into()))?;
+    failpoint("resolve.reads").await.map_err(|failed| Error::Store(failed.into()))?;
     let rows = context.store.store().calls(&filter).await;
-    Ok(rows.map_err(ResolveError::Store)?.pop())
+    Ok(rows?.pop())
 }
 
 async fn write(context: &RuntimeContext, step: Write) -> Result<(), StoreError> {

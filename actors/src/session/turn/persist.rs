@@ -4,10 +4,11 @@ use tokio::{sync::oneshot, time::Instant};
 use tracing::{debug, error};
 
 use crate::session::{
+    error::Error,
     events::feed::Durability,
     events::replay::{kind_of, kinds_of_end},
     msg::{About, Outgoing},
-    request::{ClearError, ImportError, TurnEnd, TurnRefused},
+    request::TurnEnd,
     state::{ActiveCall, SessionState},
     turn::machine::TurnInput,
     turn::write_report::WriteReport,
@@ -102,7 +103,7 @@ impl SessionState {
     /// goes on from what the store has, once all that this one began has ended.
     pub(super) fn not_stored(
         &mut self,
-        clear: Option<oneshot::Sender<Result<(), ClearError>>>,
+        clear: Option<oneshot::Sender<Result<(), Error>>>,
         cause: &StoreError,
         opens: bool,
     ) {
@@ -113,7 +114,7 @@ impl SessionState {
             error!(%session, %cause, "failed to store the chat");
         }
         if let Some(reply) = clear {
-            answer(reply, Err(ClearError::Store(cause.clone())));
+            answer(reply, Err(Error::Store(cause.clone())));
         }
         // Where another write failed, the beginning is still on its way: only the store knows what becomes of it.
         let of_beginning = self.not_begun(if opens { cause } else { &StoreError::Silent });
@@ -136,14 +137,12 @@ impl SessionState {
     }
 
     /// Gives the reason why a turn that the store did not take did not begin.
-    fn not_begun(&self, cause: &StoreError) -> TurnRefused {
-        self.too_much_stored(cause)
-            .map_or_else(|| TurnRefused::Store(cause.clone()), TurnRefused::Overloaded)
+    fn not_begun(&self, cause: &StoreError) -> Error {
+        self.too_much_stored(cause).map_or_else(|| Error::Store(cause.clone()), Error::Overloaded)
     }
 
-    fn not_imported(&self, cause: &StoreError) -> ImportError {
-        self.too_much_stored(cause)
-            .map_or_else(|| ImportError::Store(cause.clone()), ImportError::Overloaded)
+    fn not_imported(&self, cause: &StoreError) -> Error {
+        self.too_much_stored(cause).map_or_else(|| Error::Store(cause.clone()), Error::Overloaded)
     }
 
     fn too_much_stored(&self, cause: &StoreError) -> Option<LimitExceeded> {
