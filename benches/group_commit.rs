@@ -82,8 +82,8 @@ async fn main() {
 /// Compares one transaction a job with groups, on one connection of one file.
 async fn compare(job: ClientJob, is_bench: bool) -> (Shown, Shown) {
     let folder = tempfile::tempdir().unwrap();
-    let options = SqliteStore::options(folder.path().join("bench.db")).migrations("notes", &NOTES);
-    let store: Arc<dyn Store> = Arc::new(options.open().await.unwrap());
+    let options = SqliteStore::open(folder.path().join("bench.db")).migrations("notes", &NOTES);
+    let store: Arc<dyn Store> = Arc::new(options.await.unwrap());
     let facts = Facts::new(&store, WRITERS).await;
     let single = one_job_a_group();
     let (few, many) = if is_bench { (2, 200) } else { (1, 2) };

@@ -131,8 +131,8 @@ enum StoreKind {
 /// Makes a new store on the disk.
 async fn sqlite() -> (TempDir, SqliteStore) {
     let folder = tempfile::tempdir().unwrap();
-    let options = SqliteStore::options(folder.path().join("pipeline.db"));
-    (folder, options.migrations("notes", &NOTES).open().await.unwrap())
+    let options = SqliteStore::open(folder.path().join("pipeline.db"));
+    (folder, options.migrations("notes", &NOTES).await.unwrap())
 }
 
 async fn run_actors(store: StoreKind, turns: usize) -> Took {

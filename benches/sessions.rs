@@ -15,7 +15,7 @@ use madang::{
 };
 use madang_testing::{MemoryStore, RuntimeHooks as _, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
-use sqlx::{SqliteConnection, migrate::Migrator};
+use sqlx::SqliteConnection;
 use tokio::{
     sync::Semaphore,
     task::JoinSet,
@@ -79,12 +79,9 @@ async fn runtime(path: Option<&Path>, limits: Limits) -> Runtime {
 async fn with_model(model: ScriptedModel, path: Option<&Path>, limits: Limits) -> Runtime {
     let builder = Runtime::builder().model(model).limits(limits);
     let builder = match path {
-        Some(path) => {
-            let none: [&Migrator; 0] = [];
-            builder
-                .store(SqliteStore::open(path, none).await.unwrap())
-                .tool(tool::transactional("note", "Notes.", note).effect(EffectPolicy::Write))
-        }
+        Some(path) => builder
+            .store(SqliteStore::open(path).await.unwrap())
+            .tool(tool::transactional("note", "Notes.", note).effect(EffectPolicy::Write)),
         None => builder
             .store(MemoryStore::new())
             .tool(tool::plain("note", "Notes.", look).effect(EffectPolicy::Read)),

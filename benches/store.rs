@@ -39,8 +39,8 @@ async fn main() {
     let turns = |count| if is_test { 2 } else { count };
     let folder = tempfile::tempdir().unwrap();
     let open = async |name: &str| {
-        let options = SqliteStore::options(folder.path().join(name)).migrations("notes", &NOTES);
-        Arc::new(options.open().await.unwrap()) as Arc<dyn Store>
+        let options = SqliteStore::open(folder.path().join(name)).migrations("notes", &NOTES);
+        Arc::new(options.await.unwrap()) as Arc<dyn Store>
     };
     println!("{:<44} {:>14} {:>14}", "", "turns/s", "a turn");
     carry("one session, SQLite at FULL", open("one.db").await, 1, turns(200)).await;

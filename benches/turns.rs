@@ -35,8 +35,8 @@ async fn main() {
     println!("{:<32} {:>10} {:>14} {:>14}", "256 sessions", "turns/s", "cpu a turn", "cores busy");
     if "durable".contains(&only) {
         let folder = tempfile::tempdir().unwrap();
-        let options = SqliteStore::options(folder.path().join("turns.db"));
-        let store = options.migrations("notes", &NOTES).open().await.unwrap();
+        let options = SqliteStore::open(folder.path().join("turns.db"));
+        let store = options.migrations("notes", &NOTES).await.unwrap();
         let note = tool::transactional("note", "Notes.", note_in_sqlite);
         carry("durable (SQLite at FULL)", store, note.effect(EffectPolicy::Write), turns(40)).await;
     }

@@ -12,7 +12,7 @@
 //!     let parrot = model::from_fn("parrot", async |request, _| {
 //!         Ok(Completion::text(format!("You said: {}", request.last_user_text())))
 //!     });
-//!     let store = SqliteStore::in_memory([]).await?;
+//!     let store = SqliteStore::in_memory().await?;
 //!     let runtime = Runtime::builder().model(parrot).store(store).start().await?;
 //!     let session = runtime.user("kim")?.session("chat-1").await?;
 //!     let text = session.send("Good day!").await?.text().await?;

@@ -63,7 +63,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("books.db");
     // Here the file is new; `shared_with_embedder` is for one that has tables already.
-    let store = SqliteStore::options(&path).shared_with_embedder().migrations("books", &MIGRATIONS);
+    let store = SqliteStore::open(&path).shared_with_embedder().migrations("books", &MIGRATIONS);
     let model = ScriptedModel::new([
         ScriptedCompletion::call("add_books", &json!({ "titles": ["토지", "채식주의자", "토지"] })),
         ScriptedCompletion::text("두 권을 적어 두었어요."),
@@ -71,7 +71,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let add_books = tool::transactional("add_books", "Adds books to the list.", add_books);
     let runtime = Runtime::builder()
         .model(model)
-        .store(store.open().await?)
+        .store(store.await?)
         .tool(add_books.effect(EffectPolicy::Write))
         .start()
         .await?;

@@ -88,7 +88,7 @@ mod tests {
     async fn a_runtime_over_it_takes_no_tool_that_does_more_than_read() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("held.db");
-        let held = SqliteStore::open(&file, []).await.unwrap();
+        let held = SqliteStore::open(&file).await.unwrap();
         for effect in [EffectPolicy::Read, EffectPolicy::Write, EffectPolicy::Destructive] {
             let store = beside(SqliteStore::open_read_only(&file).await.unwrap());
             // A plain tool needs no connection that would give it away.
@@ -112,7 +112,7 @@ mod tests {
     async fn forgetting_beside_the_holder_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("held.db");
-        let held = SqliteStore::open(&file, []).await.unwrap();
+        let held = SqliteStore::open(&file).await.unwrap();
         let store = beside(SqliteStore::open_read_only(&file).await.unwrap());
         let kim = UserId::new("kim").unwrap();
         let at = SystemClock.now();

@@ -8,11 +8,10 @@ use std::{
 
 use madang::{
     Builder, LanguageTag, Runtime,
-    store::{SqliteStore, Store},
+    store::{SqliteOptions, SqliteStore, Store},
     tool::{EffectPolicy, ToolRegistry},
 };
 use madang_toolkits::{life, notes};
-use sqlx::migrate::Migrator;
 use tempfile::TempDir;
 
 use crate::{
@@ -25,7 +24,7 @@ pub(crate) async fn store(
     database: &Database,
     toolkits: &Toolkits,
 ) -> Result<SqliteStore, Failure> {
-    open(database, migrations(toolkits)).await
+    options(database, toolkits)?.await.map_err(Failure::of)
 }
 
 /// Opens the database as [`store`] does, with the tables of a server as well.
@@ -33,26 +32,17 @@ pub(crate) async fn store_to_serve(
     database: &Database,
     toolkits: &Toolkits,
 ) -> Result<SqliteStore, Failure> {
-    let of_server: &Migrator = &madang_server::MIGRATIONS;
-    open(database, migrations(toolkits).chain([of_server])).await
+    let options = options(database, toolkits)?.migrations("server", &madang_server::MIGRATIONS);
+    options.await.map_err(Failure::of)
 }
 
-async fn open(
-    database: &Database,
-    migrations: impl IntoIterator<Item = &'static Migrator>,
-) -> Result<SqliteStore, Failure> {
+fn options(database: &Database, toolkits: &Toolkits) -> Result<SqliteOptions, Failure> {
     prepare_folder(database)?;
-    let path = database_path(database)?;
-    SqliteStore::open(&path, migrations).await.map_err(Failure::of)
-}
-
-fn migrations(toolkits: &Toolkits) -> impl Iterator<Item = &'static Migrator> {
-    toolkits.names.iter().map(|toolkit| -> &'static Migrator {
-        match toolkit {
-            Toolkit::Life => &life::MIGRATIONS,
-            Toolkit::Notes => &notes::MIGRATIONS,
-        }
-    })
+    let options = SqliteStore::open(database_path(database)?);
+    Ok(toolkits.names.iter().fold(options, |options, toolkit| match toolkit {
+        Toolkit::Life => options.migrations("life", &life::MIGRATIONS),
+        Toolkit::Notes => options.migrations("notes", &notes::MIGRATIONS),
+    }))
 }
 
 /// Returns the statements that erase a user's rows in the tables of all toolkits.

@@ -16,7 +16,7 @@
 //! ```
 //! # use madang::store::SqliteStore;
 //! # async fn example() -> Result<(), madang::store::OpenError> {
-//! let store = SqliteStore::options("chats.db").readers(8).open().await?;
+//! let store = SqliteStore::open("chats.db").readers(8).await?;
 //! # Ok(())
 //! # }
 //! ```

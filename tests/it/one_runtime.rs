@@ -64,6 +64,6 @@ async fn a_second_runtime_on_a_clone_of_a_store_is_refused_in_one_sentence() {
 #[cfg(feature = "sqlite")]
 #[tokio::test(flavor = "multi_thread")]
 async fn so_is_one_on_a_clone_of_a_database() {
-    let store = madang::store::SqliteStore::in_memory([]).await.unwrap();
+    let store = madang::store::SqliteStore::in_memory().await.unwrap();
     one_at_a_time(store).await;
 }

@@ -33,7 +33,7 @@ fn given_back(request: &CompletionRequest) -> Vec<Option<&str>> {
 
 async fn runtime(file: &Path, limits: Limits) -> (Runtime, HandScript) {
     let (model, script) = model_pair();
-    let store = SqliteStore::options(file).open().await.unwrap();
+    let store = SqliteStore::open(file).await.unwrap();
     let builder = Runtime::builder().model(model).store(store).tool(FakeTool::read("look"));
     (builder.limits(limits).start().await.unwrap(), script)
 }

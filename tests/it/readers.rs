@@ -15,7 +15,7 @@ async fn runtime(path: &std::path::Path) -> Runtime {
     limits.max_feed_events = 3;
     Runtime::builder()
         .model(ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]))
-        .store(SqliteStore::open(path, []).await.unwrap())
+        .store(SqliteStore::open(path).await.unwrap())
         .limits(limits)
         .start()
         .await

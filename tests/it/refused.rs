@@ -79,7 +79,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
         ScriptedCompletion::call("mail", &json!({})),
         ScriptedCompletion::text("Well."),
     ]);
-    let store = SqliteStore::open(&path, []).await.unwrap();
+    let store = SqliteStore::open(&path).await.unwrap();
     let runtime = Runtime::builder()
         .model(model)
         .store(store)
@@ -124,7 +124,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
     timeout(PATIENCE, runtime.shutdown()).await.unwrap().unwrap();
     drop(runtime);
 
-    let store = SqliteStore::open(&path, []).await.unwrap();
+    let store = SqliteStore::open(&path).await.unwrap();
     let model = ScriptedModel::repeating([ScriptedCompletion::text("I delete everything now.")]);
     let runtime =
         Runtime::builder().model(model).store(store).tools(tools()).start().await.unwrap();

@@ -79,7 +79,7 @@ impl Chats {
     }
 
     async fn store(folder: &Path) -> SqliteStore {
-        SqliteStore::open(folder.join("chats.db"), []).await.unwrap()
+        SqliteStore::open(folder.join("chats.db")).await.unwrap()
     }
 
     /// Says this, and waits for the model's answer.

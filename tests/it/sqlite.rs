@@ -52,7 +52,7 @@ impl StoreFixture {
 
     async fn with_model(model: ScriptedModel, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::options(folder.path().join("own.db")).migrations("songs", &SONGS);
+        let store = SqliteStore::open(folder.path().join("own.db")).migrations("songs", &SONGS);
         let add = tool::transactional("add", "Adds songs.", add).effect(EffectPolicy::Write);
         let hang = tool::transactional("hang", "Adds a song and hangs.", hang);
         let spin = tool::transactional("spin", "Adds a song and computes without end.", spin);
@@ -61,7 +61,7 @@ impl StoreFixture {
         let runtime = Runtime::builder()
             .model(model)
             .limits(limits)
-            .store(store.open().await.unwrap())
+            .store(store.await.unwrap())
             .tool(add)
             .tool(hang.effect(EffectPolicy::Write))
             .tool(spin.effect(EffectPolicy::Write))

@@ -78,8 +78,10 @@ async fn look(_: NoArguments, _: &ToolContext) -> ToolResult<Value> {
 
 async fn life_toolkit(count: usize) {
     let folder = tempfile::tempdir().unwrap();
-    let store =
-        SqliteStore::open(folder.path().join("bench.db"), [&*life::MIGRATIONS]).await.unwrap();
+    let store = SqliteStore::open(folder.path().join("bench.db"))
+        .migrations("life", &life::MIGRATIONS)
+        .await
+        .unwrap();
     let runtime = Runtime::builder()
         .model(ScriptedModel::new([]))
         .store(store)

@@ -29,8 +29,10 @@ async fn main() {
     let is_test = !std::env::args().any(|argument| argument == "--bench");
     let (pages, rounds) = if is_test { (2, 3) } else { (100, 200) };
     let folder = tempfile::tempdir().unwrap();
-    let store =
-        SqliteStore::open(folder.path().join("notes.db"), [&*notes::MIGRATIONS]).await.unwrap();
+    let store = SqliteStore::open(folder.path().join("notes.db"))
+        .migrations("notes", &notes::MIGRATIONS)
+        .await
+        .unwrap();
     let kim = UserId::new("kim").unwrap();
     let begun = Instant::now();
     let made = fill(&store, &kim, pages).await;

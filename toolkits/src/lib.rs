@@ -8,7 +8,7 @@
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # block_on(async {
 //! # let model = model::from_fn("silent", async |_, _| Ok(Completion::text("")));
-//! let store = SqliteStore::in_memory([&*life::MIGRATIONS]).await?;
+//! let store = SqliteStore::in_memory().migrations("life", &life::MIGRATIONS).await?;
 //! let runtime = Runtime::builder().model(model).store(store).tools(life::tools()).start().await?;
 //! # Ok(runtime.shutdown().await?)
 //! # })?

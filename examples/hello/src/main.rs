@@ -9,7 +9,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let parrot = model::from_fn("parrot", async |request, _| {
             Ok(model::Completion::text(format!("You said: {}", request.last_user_text())))
         });
-        let store = SqliteStore::in_memory([]).await?;
+        let store = SqliteStore::in_memory().await?;
         let runtime = Runtime::builder().model(parrot).store(store).start().await?;
         let session = runtime.user("kim")?.session("chat-1").await?;
         println!("{}", session.send("Good day!").await?.text().await?);

@@ -17,7 +17,7 @@ async fn runtime() -> Runtime {
     Runtime::builder()
         .language(LanguageTag::KO)
         .model(model.await.unwrap().unwrap())
-        .store(SqliteStore::in_memory([&*life::MIGRATIONS]).await.unwrap())
+        .store(SqliteStore::in_memory().migrations("life", &life::MIGRATIONS).await.unwrap())
         .tools(life::tools())
         .start()
         .await

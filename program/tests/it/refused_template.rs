@@ -20,7 +20,7 @@ async fn its_turns_are_answered_beside_tools_that_only_a_system_text_lists() {
         let options = LlamaOptions::from_bytes("tiny", model_with_template(template));
         let load = || LlamaModel::load(options.context_tokens(CONTEXT));
         let model = tokio::task::spawn_blocking(load).await.unwrap().unwrap();
-        let store = SqliteStore::in_memory([&*life::MIGRATIONS]).await.unwrap();
+        let store = SqliteStore::in_memory().migrations("life", &life::MIGRATIONS).await.unwrap();
         let runtime = Runtime::builder().model(model).store(store);
         let runtime = runtime.tools(life::tools()).start().await.unwrap();
         let session = runtime.user("kim").unwrap().session("s").await.unwrap();

@@ -34,7 +34,7 @@ async fn chat(
     let model = tokio::task::spawn_blocking(|| LlamaModel::load(options)).await.unwrap().unwrap();
     let tool = FakeTool::destructive("x");
     let runs = tool.runs();
-    let store = SqliteStore::in_memory([]).await.unwrap();
+    let store = SqliteStore::in_memory().await.unwrap();
     let runtime = Runtime::builder().model(model).store(store).tool(tool).start().await.unwrap();
     let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let end = session.send("hello").await.unwrap().ended().await.unwrap();

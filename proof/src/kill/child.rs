@@ -41,13 +41,13 @@ pub struct Orders {
 /// # Errors
 /// Any error that no death can excuse.
 pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
-    let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
+    let store = SqliteStore::open(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
     let seed = orders.seed ^ (orders.life << 32);
     let fate = Fate::real(seed, orders.dies_at.map(|at| Death::at(at, die)));
     let witness = Witness::new(told()?, Arc::new(say));
     let mut scene = Scene::hurried(sessions(orders.seed, orders.chats), fate, witness);
     scene.mistake = orders.mistake;
-    let store = store.open().await?;
+    let store = store.await?;
     let mut dice = Dice::new(seed);
     let plan = LifePlan::turns(&mut dice, orders.life, orders.chats, orders.turns);
     let far = match orders.remote {

@@ -106,8 +106,8 @@ impl Trial {
         let recording = Recording::of(&path);
         let notes = recording.clone();
         let sink: Sink = Arc::new(move |line| notes.note(Event::Said(line.clone())));
-        let store = SqliteStore::options(path.join(DATABASE)).migrations("proof", &EFFECTS);
-        let store = store.writer(self.synced.options()).open().await;
+        let store = SqliteStore::open(path.join(DATABASE)).migrations("proof", &EFFECTS);
+        let store = store.writer(self.synced.options()).await;
         let store = store.expect("a new database can be made");
         let life = self.scene(Oracle::default(), sink).begin(store).await;
         let life = life.expect("a runtime starts");
@@ -188,8 +188,8 @@ fn recorded(options: SqliteConnectOptions) -> SqliteConnectOptions {
 async fn open(folder: &Path) -> Result<SqliteStore, String> {
     let begin = Instant::now();
     loop {
-        let store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
-        match store.open().await {
+        let store = SqliteStore::open(folder.join(DATABASE)).migrations("proof", &EFFECTS);
+        match store.await {
             Err(OpenError::Held { .. }) if begin.elapsed() < PATIENCE => {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }

@@ -54,8 +54,8 @@ pub async fn serve(orders: ServerOrders) -> Result<(), Box<dyn Error>> {
     let fate = Fate::real(orders.seed ^ (orders.life << 32), dies_at);
     let witness = Witness::new(Oracle::default(), Arc::new(say));
     let scene = Scene::hurried(sessions(orders.clients), fate, witness);
-    let store = SqliteStore::options(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
-    let store = store.migrations("server", &MIGRATIONS).open().await?;
+    let store = SqliteStore::open(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
+    let store = store.migrations("server", &MIGRATIONS).await?;
     let cast = scene.cast(&store, COMPLETIONS);
     let life = scene.begin_with(store, cast).await?;
     let runtime = life.runtime.clone();

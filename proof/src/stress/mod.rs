@@ -102,11 +102,11 @@ impl Stress {
         talk: Option<Talk>,
         tell: impl Fn(u64) + Send + Sync + 'static,
     ) -> Result<StressFigures, Box<dyn Error + Send + Sync>> {
-        let mut store = SqliteStore::options(folder.join(DATABASE)).migrations("proof", &EFFECTS);
+        let mut store = SqliteStore::open(folder.join(DATABASE)).migrations("proof", &EFFECTS);
         if let Some(Talk { tables: (name, tables), .. }) = talk {
             store = store.migrations(name, tables);
         }
-        let ran = self.drive(store.open().await?, talk, tell).await?;
+        let ran = self.drive(store.await?, talk, tell).await?;
         let found = audit_file(folder, &ran.sessions, &ran.oracle, Moment::AtRest).await;
         Ok(ran.figures(found))
     }

@@ -15,7 +15,7 @@ use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOpt
 async fn a_step_that_is_taken_out_of_the_chain_is_found_damaged() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(DATABASE);
-    let store = SqliteStore::options(&path).migrations("proof", &EFFECTS).open().await.unwrap();
+    let store = SqliteStore::open(&path).migrations("proof", &EFFECTS).await.unwrap();
     let sessions = SessionPlan::draw(&mut Dice::new(1), 2);
     let scene = Scene::hurried(sessions, Fate::real(1, None), Witness::default());
     let life = scene.begin(store).await.unwrap();

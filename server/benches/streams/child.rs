@@ -35,7 +35,7 @@ pub(crate) async fn serve(folder: &Path, store: &str, port: u16) {
     if store == "memory" {
         serve_on(MemoryStore::new(), folder, port, is_defended).await;
     } else {
-        let store = SqliteStore::options(folder.join("chats.db")).open().await.unwrap();
+        let store = SqliteStore::open(folder.join("chats.db")).await.unwrap();
         serve_on(store, folder, port, is_defended).await;
     }
 }

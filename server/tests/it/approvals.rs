@@ -366,7 +366,7 @@ async fn a_call_without_a_model_waits_for_a_person_and_always_covers_its_session
 async fn a_decision_counts_although_the_server_has_started_anew_meanwhile() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
-    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let store = async || SqliteStore::open(&path).await.unwrap();
     let call = ScriptedCompletion::call("delete", &json!({ "id": 7 }));
     let first = Setup::over(ScriptedModel::new([call]), store().await).tool(delete());
     let first = first.start().await;

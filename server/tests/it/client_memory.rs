@@ -75,8 +75,8 @@ async fn gives_the_forks_of_a_chat_the_newest_first(memory: &dyn ClientMemory) {
 async fn forks_are_kept_in_memory_and_in_the_tables() {
     gives_the_forks_of_a_chat_the_newest_first(&ForgetfulMemory::default()).await;
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::options(folder.path().join("chats.db"));
-    let store = store.migrations("server", &MIGRATIONS).open().await.unwrap();
+    let store = SqliteStore::open(folder.path().join("chats.db"));
+    let store = store.migrations("server", &MIGRATIONS).await.unwrap();
     let model = ScriptedModel::new([]);
     let runtime = Runtime::builder().model(model).store(store).start().await.unwrap();
     gives_the_forks_of_a_chat_the_newest_first(&tables(&runtime).await).await;
@@ -87,8 +87,8 @@ async fn forks_are_kept_in_memory_and_in_the_tables() {
 #[tokio::test]
 async fn of_the_keys_of_a_user_the_newest_are_remembered_in_the_tables() {
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::options(folder.path().join("chats.db"));
-    let store = store.migrations("server", &MIGRATIONS).open().await.unwrap();
+    let store = SqliteStore::open(folder.path().join("chats.db"));
+    let store = store.migrations("server", &MIGRATIONS).await.unwrap();
     let builder = Runtime::builder().model(ScriptedModel::new([])).store(store);
     let runtime = builder.start().await.unwrap();
     let memory = tables(&runtime).await.max_keys_per_user(3);
@@ -127,7 +127,7 @@ async fn a_try_in_the_tables_counts_as_long_as_it_says_and_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
     let start = async || {
-        let store = SqliteStore::options(&path).migrations("server", &MIGRATIONS).open().await;
+        let store = SqliteStore::open(&path).migrations("server", &MIGRATIONS).await;
         let builder = Runtime::builder().model(ScriptedModel::new([])).store(store.unwrap());
         builder.start().await.unwrap()
     };
@@ -145,7 +145,7 @@ async fn a_try_in_the_tables_counts_as_long_as_it_says_and_over_a_restart() {
 /// Without this check each request fails, and its client is told to try again.
 #[tokio::test]
 async fn a_store_without_the_tables_is_refused_before_a_server_is_made_of_it() {
-    let store = SqliteStore::in_memory([]).await.unwrap();
+    let store = SqliteStore::in_memory().await.unwrap();
     let builder = Runtime::builder().model(ScriptedModel::new([])).store(store);
     let runtime = builder.start().await.unwrap();
     let refused = SqliteMemory::open(runtime.clone()).await.unwrap_err();

@@ -21,7 +21,7 @@ fn names(frames: &[Frame]) -> Vec<&str> {
 async fn a_call_that_runs_commits_its_reader_hears_it_and_the_next_server_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
-    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let store = async || SqliteStore::open(&path).await.unwrap();
     let gate = Gate::new();
     let tool = FakeTool::write("send").gate(&gate);
     let runs = tool.runs();
@@ -89,7 +89,7 @@ async fn a_call_that_runs_commits_its_reader_hears_it_and_the_next_server_goes_o
 async fn a_turn_is_dismissed_while_its_call_runs_to_its_end_and_the_next_server_does_not_go_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
-    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let store = async || SqliteStore::open(&path).await.unwrap();
     let gate = Gate::new();
     let script = [ScriptedCompletion::call("send", &json!({}))];
     let mut test = Setup::over(ScriptedModel::repeating(script), store().await)

@@ -164,7 +164,7 @@ async fn reads_behind_a_call_of_no_list(store: impl Store) {
 async fn a_page_of_the_ledger_behind_a_call_that_is_not_in_the_list() {
     reads_behind_a_call_of_no_list(MemoryStore::new()).await;
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::options(folder.path().join("m.db")).open().await.unwrap();
+    let store = SqliteStore::open(folder.path().join("m.db")).await.unwrap();
     reads_behind_a_call_of_no_list(store).await;
 }
 

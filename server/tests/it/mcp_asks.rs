@@ -74,7 +74,7 @@ async fn an_answer_behind_a_restart_finds_its_call_and_is_told_that_nothing_was_
     let key = CookieKey::open(folder.path().join("cookies")).unwrap();
     let remove = FakeTool::destructive("remove");
     let runs = remove.runs();
-    let store = async || SqliteStore::options(folder.path().join("chats.db")).open().await.unwrap();
+    let store = async || SqliteStore::open(folder.path().join("chats.db")).await.unwrap();
     let start = async |tool: FakeTool| {
         let setup = Setup::over(ScriptedModel::new([]), store().await).tool(tool);
         let key = key.clone();

@@ -112,7 +112,7 @@ async fn a_query_names_the_cursor_as_well_and_the_header_goes_before_it() {
 async fn after_a_restart_stored_events_come_once_and_a_foreign_epoch_hides_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
-    let open = async || madang::store::SqliteStore::options(&path).open().await.unwrap();
+    let open = async || madang::store::SqliteStore::open(&path).await.unwrap();
     let test = Setup::over(says("a"), open().await).start().await;
     test.open("s").await;
     test.say("s", "one").await;

@@ -3,7 +3,7 @@
 //! ```
 //! # use madang::store::SqliteStore;
 //! # async fn example() -> Result<(), madang::store::OpenError> {
-//! let store = SqliteStore::options("app.db").shared_with_embedder().open().await?;
+//! let store = SqliteStore::open("app.db").shared_with_embedder().await?;
 //! # Ok(())
 //! # }
 //! ```

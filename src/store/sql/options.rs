@@ -8,7 +8,7 @@ use std::{
 };
 
 use libsqlite3_sys as sqlite;
-use madang_actors::ledger::SealKeys;
+use madang_actors::{ledger::SealKeys, port::BoxFuture};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     migrate::Migrator,
@@ -59,6 +59,17 @@ pub(super) enum Location {
 
 /// Reading connections for tools: one for each core of a small server.
 const READERS: usize = 4;
+
+/// Opens the database to write, and creates it if it is missing. [`OpenError`] says in one sentence what to do. The file is
+/// unchanged then, unless creating the tables failed.
+impl IntoFuture for SqliteOptions {
+    type Output = Result<SqliteStore, OpenError>;
+    type IntoFuture = BoxFuture<'static, Self::Output>;
+
+    fn into_future(self) -> Self::IntoFuture {
+        Box::pin(self.open())
+    }
+}
 
 impl SqliteOptions {
     pub(super) const fn at(location: Location) -> Self {
@@ -128,11 +139,7 @@ impl SqliteOptions {
         self
     }
 
-    /// Opens the database to write, and creates it where there is none.
-    ///
-    /// # Errors
-    /// [`OpenError`] says in one sentence what to do. The file is unchanged, unless creating the tables failed.
-    pub async fn open(mut self) -> Result<SqliteStore, OpenError> {
+    async fn open(mut self) -> Result<SqliteStore, OpenError> {
         match &self.location {
             Location::File(path) => {
                 let path =

@@ -54,7 +54,10 @@ impl StoreFixture {
     /// In every session the model calls this tool and says "Done.", again and again.
     pub(super) async fn with_limits(name: &str, limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path().join("store.db"), [&*EFFECTS]).await.unwrap();
+        let store = SqliteStore::open(folder.path().join("store.db"))
+            .migrations("effects", &EFFECTS)
+            .await
+            .unwrap();
         let runtime = builder(store.clone(), name).limits(limits).start().await.unwrap();
         Self { runtime, store, folder }
     }
@@ -212,7 +215,7 @@ pub(super) async fn free(path: &std::path::Path) -> SqliteStore {
     let mut opened = None;
     let waited = async {
         while opened.is_none() {
-            opened = SqliteStore::open(path, []).await.ok();
+            opened = SqliteStore::open(path).await.ok();
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
     };

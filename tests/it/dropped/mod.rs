@@ -251,7 +251,7 @@ async fn resuming_dropped_leaves_turns_that_go_on_when_their_session_is_opened()
             probe.approval_request().await;
         }
         fixture.runtime.shutdown().await.unwrap();
-        let store = SqliteStore::open(fixture.folder.path().join("store.db"), []).await.unwrap();
+        let store = SqliteStore::open(fixture.folder.path().join("store.db")).await.unwrap();
         let model = ScriptedModel::repeating([ScriptedCompletion::text("Done.")]);
         let builder = Runtime::builder().model(model).store(store.clone()).tools(tools());
         let runtime = builder.start().await.unwrap();
@@ -356,7 +356,7 @@ async fn shutdown_dropped_can_be_asked_for_again() {
         drop(turns);
         // Whatever was told to be in the store is there, and the database is free.
         let StoreFixture { folder, .. } = fixture;
-        let again = SqliteStore::open(folder.path().join("store.db"), []).await.unwrap();
+        let again = SqliteStore::open(folder.path().join("store.db")).await.unwrap();
         again.close().await;
         ended.is_some()
     })
@@ -368,7 +368,7 @@ async fn starting_dropped_leaves_the_database_free() {
     after_every_poll(async |polls| {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("store.db");
-        let opened = dropped_after(polls, SqliteStore::open(&path, [])).await;
+        let opened = dropped_after(polls, SqliteStore::open(&path).into_future()).await;
         let has_opened = opened.is_some();
         drop(opened);
         let store = free(&path).await;

@@ -20,7 +20,7 @@ async fn runtime(path: &Path) -> Runtime {
     limits.max_feed_events = 3; // fewer than the history has
     Runtime::builder()
         .model(ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]))
-        .store(SqliteStore::open(path, []).await.unwrap())
+        .store(SqliteStore::open(path).await.unwrap())
         .limits(limits)
         .start()
         .await
@@ -77,7 +77,7 @@ async fn a_history_is_told_alike_live_and_later_and_after_a_restart() {
 
 #[tokio::test]
 async fn an_event_says_its_origin_only_where_it_was_imported() {
-    let store = SqliteStore::in_memory([]).await.unwrap();
+    let store = SqliteStore::in_memory().await.unwrap();
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]);
     let runtime = Runtime::builder().model(model).store(store).start().await.unwrap();
     let session = runtime.user("kim").unwrap().session("s").await.unwrap();
@@ -124,7 +124,7 @@ async fn a_forgotten_user_leaves_nothing_of_a_history() {
     first.shutdown().await.unwrap();
     drop((session, first));
 
-    let store = SqliteStore::open(&path, []).await.unwrap();
+    let store = SqliteStore::open(&path).await.unwrap();
     let at = madang::Timestamp::from_millis(1);
     let order = Forget { user: kim(), by: kim(), at, tables: Vec::new() };
     let forgotten = store.forget(&order).await.unwrap();

@@ -9,7 +9,7 @@ use super::{asking, by, call, given_back, said};
 
 /// A runtime over a file with these models, in this order.
 async fn over(file: &Path, models: Vec<(&str, Arc<dyn ChatModel>)>) -> (Runtime, Session) {
-    let store = SqliteStore::options(file).open().await.unwrap();
+    let store = SqliteStore::open(file).await.unwrap();
     let mut builder = Runtime::builder().store(store).tool(FakeTool::read("look"));
     for (name, model) in models {
         builder = builder.add_model(name, model);

@@ -138,8 +138,8 @@ impl World {
             log: self.begun.clone(),
         });
         let (runtime, store) = threads.block_on(async {
-            let options = SqliteStore::options(self.path()).migrations("notes", &NOTES);
-            let store = options.open().await.expect("the process before has let go of its lock");
+            let options = SqliteStore::open(self.path()).migrations("notes", &NOTES);
+            let store = options.await.expect("the process before has let go of its lock");
             let builder = Runtime::builder()
                 .model(model)
                 .store(around(store.clone()))

@@ -367,11 +367,11 @@ fn a_tool_that_runs_the_models_sql_neither_approves_nor_reads_anything_of_the_st
 
 /// Opens the database with these keys.
 fn opened(world: &World, keys: &SealKeys) -> Result<(), OpenError> {
-    let options = SqliteStore::options(world.path());
+    let options = SqliteStore::open(world.path());
     let options = options.migrations("notes", &super::life::NOTES).seal_keys(keys.clone());
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     threads.block_on(async {
-        let store = options.open().await?;
+        let store = options.await?;
         let owner = store.owner(&SessionId::new("s").unwrap()).await;
         assert_eq!(owner.unwrap().unwrap().as_str(), "kim");
         store.close().await;
@@ -386,9 +386,9 @@ fn a_database_opens_with_its_keys_and_says_which_one_is_missing() {
     let world = World::new();
     let threads = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     threads.block_on(async {
-        let options = SqliteStore::options(world.path());
+        let options = SqliteStore::open(world.path());
         let options = options.migrations("notes", &super::life::NOTES).seal_keys(of(&[&one]));
-        let store = options.open().await.unwrap();
+        let store = options.await.unwrap();
         let runtime = madang::Runtime::builder()
             .model(madang_testing::ScriptedModel::new([]))
             .store(store)
@@ -408,8 +408,8 @@ fn a_database_opens_with_its_keys_and_says_which_one_is_missing() {
     }
     // In a file that is not there no fresh key is made: it would vouch for nothing.
     let missing = world.path().with_extension("keys");
-    let options = SqliteStore::options(world.path()).migrations("notes", &super::life::NOTES);
-    let error = threads.block_on(options.seal_key_file(&missing).open()).unwrap_err();
+    let options = SqliteStore::open(world.path()).migrations("notes", &super::life::NOTES);
+    let error = threads.block_on(options.seal_key_file(&missing).into_future()).unwrap_err();
     assert!(matches!(error, OpenError::SealKeyMissing { keys: Some(_), .. }), "{error:?}");
     assert!(!missing.exists());
 }

@@ -23,7 +23,10 @@ impl Reader {
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("app.db");
-        let store = SqliteStore::open(path, [&*life::MIGRATIONS, &*notes::MIGRATIONS]).await;
+        let store = SqliteStore::open(path)
+            .migrations("life", &life::MIGRATIONS)
+            .migrations("notes", &notes::MIGRATIONS)
+            .await;
         let mut limits = Limits::default();
         // A busy machine needs time for two hundred blocks.
         limits.transaction_deadline = Duration::from_secs(20);

@@ -33,9 +33,9 @@ struct Life {
 }
 
 async fn open(folder: &TempDir) -> SqliteStore {
-    let options = SqliteStore::options(folder.path().join("a.db"));
+    let options = SqliteStore::open(folder.path().join("a.db"));
     let options = options.migrations("life", &life::MIGRATIONS);
-    options.migrations("notes", &notes::MIGRATIONS).open().await.unwrap()
+    options.migrations("notes", &notes::MIGRATIONS).await.unwrap()
 }
 
 impl Life {

@@ -73,7 +73,10 @@ async fn started(
     next: Next,
     limits: Limits,
 ) -> (Runtime, SqliteStore) {
-    let store = SqliteStore::open(path, [&*madang_toolkits::notes::MIGRATIONS]).await.unwrap();
+    let store = SqliteStore::open(path)
+        .migrations("notes", &madang_toolkits::notes::MIGRATIONS)
+        .await
+        .unwrap();
     let runtime = Runtime::builder()
         .model(model)
         .store(store.clone())
@@ -171,7 +174,10 @@ async fn every_text_of_arguments_has_its_end_and_every_row_can_be_read() {
 async fn of_arguments_that_are_too_long_each_store_has_the_beginning_and_the_outcome_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
-    let sqlite = SqliteStore::open(&path, [&*madang_toolkits::notes::MIGRATIONS]).await.unwrap();
+    let sqlite = SqliteStore::open(&path)
+        .migrations("notes", &madang_toolkits::notes::MIGRATIONS)
+        .await
+        .unwrap();
     let builder = || Runtime::builder().model(ScriptedModel::new([]));
     for builder in [builder().store(MemoryStore::new()), builder().store(sqlite)] {
         let any = ToolSpec::new("anything", "Takes anything.", json!({ "type": "object" }));

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use crate::support::kind;
 
 async fn runtime(model: impl ChatModel) -> Runtime {
-    let store = SqliteStore::in_memory([&*life::MIGRATIONS]).await.unwrap();
+    let store = SqliteStore::in_memory().migrations("life", &life::MIGRATIONS).await.unwrap();
     let builder = Runtime::builder().model(model).store(store).language(LanguageTag::KO);
     builder.tools(life::tools()).start().await.unwrap()
 }

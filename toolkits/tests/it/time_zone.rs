@@ -28,7 +28,8 @@ impl Clock for Stopped {
 
 async fn started(model: ScriptedModel) -> (Runtime, tempfile::TempDir) {
     let folder = tempfile::tempdir().unwrap();
-    let store = SqliteStore::open(folder.path().join("app.db"), [&*life::MIGRATIONS]).await;
+    let store =
+        SqliteStore::open(folder.path().join("app.db")).migrations("life", &life::MIGRATIONS).await;
     let runtime = Runtime::builder()
         .model(model)
         .store(store.unwrap())

@@ -12,8 +12,8 @@ use super::{by_hand, by_hand_with, calling, lost::cursors, reading::come_back};
 use crate::{
     protocol::{EventCursor, EventKind, Limits, UserId},
     session::{
-        Sent, SessionMsg, SessionRegistry, SessionRequest, SessionSlot, ViewPage, WakePolicy,
-        go_on, open,
+        Error, Sent, SessionMsg, SessionRegistry, SessionRequest, SessionSlot, ViewPage,
+        WakePolicy, go_on, open,
     },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, HandCompletion, HandScript, Probe},
@@ -148,7 +148,8 @@ async fn a_turn_goes_on_though_a_caller_wakes_its_session_in_vain_when_the_pause
     sleep(Duration::from_secs(2)).await;
     runtime.store.fail_next_load();
     open(slot.clone(), runtime.context.clone(), WakePolicy::RefuseIfFull).await;
-    in_time(state).await.expect_err("the store cannot be read");
+    let refused = in_time(state).await.unwrap().unwrap_err();
+    assert!(matches!(refused, Error::Store(_)), "the store cannot be read: {refused:?}");
     script.next().await.say("Hello.");
     probe.until_turns_ended(1).await;
 }
@@ -174,7 +175,8 @@ async fn a_reader_that_comes_first_hears_of_a_recovery_whose_reply_was_lost() {
         go_on(&slot, &runtime.context);
         let (reply, state) = oneshot::channel();
         runtime.send(&slot, SessionRequest::State { page: ViewPage::ALL, reply });
-        in_time(state).await.expect_err("the session does not wake");
+        let refused = in_time(state).await.unwrap().unwrap_err();
+        assert!(matches!(refused, Error::Store(_)), "the session does not wake: {refused:?}");
         // It wakes by itself, without a further message, and does not count the resumption twice.
         if max_resumes > 0 {
             script.next().await.say("Sent?");

@@ -157,7 +157,7 @@ async fn a_death_in_mid_sentence_fails_the_turn_and_the_next_one_is_answered() {
     let model = Interrupted { model: Arc::clone(&child), is_killed: Arc::default() };
     let runtime = Runtime::builder()
         .model(model)
-        .store(SqliteStore::in_memory([&*life::MIGRATIONS]).await.unwrap())
+        .store(SqliteStore::in_memory().migrations("life", &life::MIGRATIONS).await.unwrap())
         .tools(life::tools())
         .start()
         .await

@@ -24,8 +24,8 @@ use super::{
 /// Makes session `one` with two interrupted mails, calls 2 and 3 of the chat.
 async fn cut_off(home: &Home) {
     fs::create_dir_all(home.database().parent().unwrap()).unwrap();
-    let options = SqliteStore::options(home.database()).migrations("life", &life::MIGRATIONS);
-    let store = options.seal_key_file(home.path("config/madang/seal.keys")).open().await.unwrap();
+    let options = SqliteStore::open(home.database()).migrations("life", &life::MIGRATIONS);
+    let store = options.seal_key_file(home.path("config/madang/seal.keys")).await.unwrap();
     let (session, user) = (SessionId::new("one").unwrap(), UserId::new("kim").unwrap());
     let (turn, at) = (TurnId::new(Uuid::now_v7()), Timestamp::from_millis(1));
     let text = text_digest("go");

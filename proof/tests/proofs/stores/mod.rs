@@ -40,7 +40,8 @@ fn the_memory_store_and_sqlite_answer_every_operation_alike() {
     runner()
         .run(&operations(), |operations| {
             runtime.block_on(async {
-                let sqlite = SqliteStore::in_memory([&*compare::VALUES]).await.unwrap();
+                let sqlite =
+                    SqliteStore::in_memory().migrations("values", &compare::VALUES).await.unwrap();
                 let memory = MemoryStore::with_keys(sqlite.keys().clone());
                 let agreed = agree(&memory, &sqlite, &operations).await;
                 sqlite.close().await;

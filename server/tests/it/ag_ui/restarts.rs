@@ -11,7 +11,7 @@ use crate::support::{Setup, delete};
 async fn a_run_that_the_server_leaves_ends_with_an_error_and_the_next_server_asks_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
-    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let store = async || SqliteStore::open(&path).await.unwrap();
     let (model, mut script) = model_pair();
     let mut test = Setup::over(model, store().await).start().await;
     let mut client = Client::new(&test, "t");
@@ -42,7 +42,7 @@ async fn a_run_that_the_server_leaves_ends_with_an_error_and_the_next_server_ask
 async fn a_decision_that_comes_to_the_next_server_first_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
-    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let store = async || SqliteStore::open(&path).await.unwrap();
     let [asks, done] = deleting_script();
     let test = Setup::over(ScriptedModel::new([asks]), store().await).tool(delete()).start().await;
     let mut client = Client::new(&test, "t");

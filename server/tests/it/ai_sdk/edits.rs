@@ -252,7 +252,7 @@ async fn the_next_server_goes_on_in_the_fork() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
     let start = async || {
-        let store = SqliteStore::options(&path).migrations("server", &MIGRATIONS).open().await;
+        let store = SqliteStore::open(&path).migrations("server", &MIGRATIONS).await;
         Setup::over(says("hello"), store.unwrap()).remembering().start().await
     };
     let test = start().await;

@@ -10,7 +10,7 @@ use crate::{http::StreamEnd, support::Setup};
 async fn a_stream_that_the_server_leaves_breaks_off_and_the_next_server_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
-    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let store = async || SqliteStore::open(&path).await.unwrap();
     let (model, mut script) = model_pair();
     let mut test = Setup::over(model, store().await).start().await;
     let mut events = Client::new(&test, "c").says("m1", "delete 7").open().await;
@@ -41,7 +41,7 @@ async fn a_stream_that_the_server_leaves_breaks_off_and_the_next_server_goes_on(
 async fn a_decision_that_comes_to_the_next_server_first_goes_on() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
-    let store = async || SqliteStore::options(&path).open().await.unwrap();
+    let store = async || SqliteStore::open(&path).await.unwrap();
     let test = Setup::over(ScriptedModel::new([asks()]), store().await);
     let test = test.tool(FakeTool::destructive("delete")).start().await;
     let mut client = Client::new(&test, "c");

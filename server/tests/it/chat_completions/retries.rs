@@ -68,8 +68,8 @@ async fn sixteen_requests_under_one_key_at_once_are_one_turn_and_run_its_tool_on
             [ScriptedCompletion::call("look", &json!({})), ScriptedCompletion::text("seen")];
         let tool = FakeTool::write("look");
         let runs = tool.runs();
-        let store = SqliteStore::options(folder.path().join(format!("{at}.db")));
-        let store = store.migrations("server", &MIGRATIONS).open().await.unwrap();
+        let store = SqliteStore::open(folder.path().join(format!("{at}.db")));
+        let store = store.migrations("server", &MIGRATIONS).await.unwrap();
         let setup = Setup::over(ScriptedModel::repeating(script), store).tool(tool);
         let setup = if remembers { setup.remembering() } else { setup };
         let test = std::sync::Arc::new(setup.start().await);
@@ -178,8 +178,8 @@ async fn a_chat_and_a_try_are_remembered_over_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
     let store = async || {
-        let options = SqliteStore::options(&path).migrations("server", &MIGRATIONS);
-        options.open().await.unwrap()
+        let options = SqliteStore::open(&path).migrations("server", &MIGRATIONS);
+        options.await.unwrap()
     };
     let (model, mut script) = model_pair();
     let mut test = Setup::over(model, store().await).remembering().start().await;

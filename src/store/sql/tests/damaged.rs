@@ -45,8 +45,8 @@ async fn a_database_of_which_a_part_is_missing_or_rubbish_is_damaged_and_left_as
         let path = folder.path().join("a.db");
         fs::write(&path, &bytes).unwrap();
         for error in [
-            SqliteStore::open(&path, []).await.unwrap_err(),
-            SqliteStore::open(&path, [&*NOTES]).await.unwrap_err(),
+            SqliteStore::open(&path).await.unwrap_err(),
+            SqliteStore::open(&path).migrations("notes", &NOTES).await.unwrap_err(),
             SqliteStore::open_read_only(&path).await.unwrap_err(),
         ] {
             let is_told = matches!(error, OpenError::Damaged { .. }) && error.source().is_some();

@@ -231,9 +231,9 @@ const LOG_PAGES: u64 = 16;
 async fn a_reader_that_has_come_home_keeps_no_old_moment_and_the_log_begins_anew() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");
-    let options = SqliteStore::options(&path).migrations("notes", &NOTES);
+    let options = SqliteStore::open(&path).migrations("notes", &NOTES);
     let options = options.writer(|options| options.pragma("wal_autocheckpoint", "16"));
-    let store = options.open().await.unwrap();
+    let store = options.await.unwrap();
     let mut left = store.reader().await.unwrap();
     sqlx::query("BEGIN; SELECT count(*) FROM notes").execute(reading(&mut left)).await.unwrap();
     drop(left);

@@ -25,7 +25,7 @@ fn folders() -> (TempDir, PathBuf, PathBuf) {
 }
 
 async fn open(path: &Path) -> Result<SqliteStore, OpenError> {
-    SqliteStore::open(path, []).await
+    SqliteStore::open(path).await
 }
 
 async fn is_held(path: &Path) {
@@ -158,13 +158,13 @@ async fn a_file_that_is_replaced_between_its_lock_and_its_opening_is_not_taken_f
     assert!(lock.file().must_be_there().is_err(), "it is another one");
     drop(lock);
 
-    let opened = SqliteStore::options(&file).writer(|options| {
+    let opened = SqliteStore::open(&file).writer(|options| {
         let file = options.get_filename();
         fs::rename(file, file.with_extension("gone")).unwrap();
         fs::rename(file.with_file_name("b.db"), file).unwrap();
         options
     });
-    let error = opened.open().await.unwrap_err();
+    let error = opened.await.unwrap_err();
     assert!(matches!(error, OpenError::Moved { .. }), "{error:?}");
 }
 

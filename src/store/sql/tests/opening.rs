@@ -19,7 +19,7 @@ use super::support::{NOTES, StoreFixture, note, record, say, session};
 use crate::store::{OpenError, SqliteStore};
 
 pub(super) async fn open(path: &Path) -> Result<SqliteStore, OpenError> {
-    SqliteStore::open(path, []).await
+    SqliteStore::open(path).await
 }
 
 /// Runs SQL on a file as another application would.
@@ -55,7 +55,7 @@ async fn what_was_written_is_there_after_closing_and_opening_again() {
     store.close().await;
     assert!(!path.with_extension("db-wal").exists(), "the log was moved into the database");
 
-    let store = SqliteStore::open(&path, [&*NOTES]).await.unwrap();
+    let store = SqliteStore::open(&path).migrations("notes", &NOTES).await.unwrap();
     assert_eq!(store.session(&session("s")).await.unwrap(), before);
     let (links, end) = store.links(&session("s")).await.unwrap();
     assert_eq!(verify(&session("s"), &links, &end), Ok(()));
@@ -182,15 +182,11 @@ async fn an_embedder_can_share_a_file_that_has_tables() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("own.db");
     run(&path, "CREATE TABLE songs (title TEXT); CREATE TABLE _sqlx_migrations (version BIGINT PRIMARY KEY)").await;
-    let store = SqliteStore::options(&path)
-        .shared_with_embedder()
-        .migrations("notes", &NOTES)
-        .open()
-        .await
-        .unwrap();
+    let store =
+        SqliteStore::open(&path).shared_with_embedder().migrations("notes", &NOTES).await.unwrap();
     store.close().await;
     // Once it has the store's tables, the file needs no such option.
-    SqliteStore::open(&path, [&*NOTES]).await.unwrap().close().await;
+    SqliteStore::open(&path).migrations("notes", &NOTES).await.unwrap().close().await;
     run(&path, "INSERT INTO songs VALUES ('마당'); INSERT INTO notes (call) VALUES (1); DELETE FROM _sqlx_migrations")
         .await;
 }
@@ -302,7 +298,8 @@ async fn what_was_committed_is_there_after_a_crash() {
     for name in ["store.db", "store.db-wal"] {
         fs::copy(fixture.folder.path().join(name), after.path().join(name)).unwrap();
     }
-    let store = SqliteStore::open(after.path().join("store.db"), [&*NOTES]).await.unwrap();
+    let store =
+        SqliteStore::open(after.path().join("store.db")).migrations("notes", &NOTES).await.unwrap();
     assert_eq!(store.calls(&LedgerFilter::default()).await.unwrap().len(), 1);
     let mut reader = store.reader().await.unwrap();
     let db = reader.connection().downcast_mut::<SqliteConnection>().unwrap();
@@ -315,7 +312,7 @@ async fn what_was_committed_is_there_after_a_crash() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_in_memory_leaves_nothing_behind() {
-    let store = SqliteStore::in_memory([&*NOTES]).await.unwrap();
+    let store = SqliteStore::in_memory().migrations("notes", &NOTES).await.unwrap();
     let list = store.say_as_store("SELECT file FROM pragma_database_list".to_owned()).await;
     let file: String = list[0].get(0);
     let folder = Path::new(&file).parent().unwrap().to_owned();

@@ -82,11 +82,11 @@ async fn a_toolkits_tables_that_do_not_fit_are_refused_and_the_file_is_left_alon
     let newer = "INSERT INTO _notes_migrations (version, description, success, checksum, execution_time) \
          VALUES (9999, 'the future', TRUE, x'00', 0)";
     let refused = async |sql| {
-        SqliteStore::open(&path, [&*NOTES]).await.unwrap().close().await;
+        SqliteStore::open(&path).migrations("notes", &NOTES).await.unwrap().close().await;
         run(&path, sql).await;
         run(&path, "PRAGMA journal_mode = DELETE").await;
         let before = snapshot(folder.path());
-        let error = SqliteStore::open(&path, [&*NOTES]).await.unwrap_err();
+        let error = SqliteStore::open(&path).migrations("notes", &NOTES).await.unwrap_err();
         assert_eq!(snapshot(folder.path()), before, "{sql}");
         error
     };
@@ -106,8 +106,8 @@ async fn a_bad_migration_of_the_application_is_named_with_what_to_do() {
     let path = folder.path().join("a.db");
     let refused = async |sql| {
         let migrator: &'static Migrator = Box::leak(Box::new(migrator("mine", sql, false)));
-        let options = SqliteStore::options(&path).migrations("the shop", migrator);
-        match options.open().await {
+        let options = SqliteStore::open(&path).migrations("the shop", migrator);
+        match options.await {
             Ok(store) => {
                 store.close().await;
                 None
@@ -155,8 +155,11 @@ async fn a_migration_that_stands_alone_is_made_before_what_needs_it() {
     let path = folder.path().join("a.db");
     open(&path).await.unwrap().close().await;
     for _ in 0..2 {
-        let migrations = [&*NOTES, &*ALONE, &*BEHIND];
-        SqliteStore::open(&path, migrations).await.unwrap().close().await;
+        let options = SqliteStore::open(&path)
+            .migrations("notes", &NOTES)
+            .migrations("alone", &ALONE)
+            .migrations("behind", &BEHIND);
+        options.await.unwrap().close().await;
     }
     let mut db = SqliteConnectOptions::new().filename(&path).connect().await.unwrap();
     let made = sqlx::query_scalar("SELECT count(*) FROM alone").fetch_one(&mut db).await;

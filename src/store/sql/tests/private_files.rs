@@ -57,7 +57,8 @@ async fn what_others_could_open_before_they_cannot_any_more() {
         set_mode(&after.path().join(name), 0o666);
     }
     fixture.close().await;
-    let store = SqliteStore::open(after.path().join("store.db"), [&*NOTES]).await.unwrap();
+    let store =
+        SqliteStore::open(after.path().join("store.db")).migrations("notes", &NOTES).await.unwrap();
     let found = others(after.path());
     assert!(found.iter().all(|(_, others)| *others == 0), "{found:?}");
     store.close().await;
@@ -67,11 +68,11 @@ async fn what_others_could_open_before_they_cannot_any_more() {
 async fn a_file_that_is_the_embedders_own_keeps_its_mode_and_that_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("own.db");
-    SqliteStore::open(&file, []).await.unwrap().close().await;
+    SqliteStore::open(&file).await.unwrap().close().await;
     set_mode(&file, 0o640);
     set_mode(folder.path(), 0o777);
     let logs = Logs::keep(Level::WARN);
-    let store = SqliteStore::options(&file).shared_with_embedder().open().await.unwrap();
+    let store = SqliteStore::open(&file).shared_with_embedder().await.unwrap();
     store.close().await;
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o640);
     let said = logs.text();
@@ -87,7 +88,7 @@ async fn a_lock_file_that_is_a_link_or_a_pipe_is_not_locked() {
     let elsewhere = folder.path().join("elsewhere");
     fs::write(&elsewhere, "theirs").unwrap();
     symlink(&elsewhere, &lock).unwrap();
-    assert!(matches!(SqliteStore::open(&file, []).await, Err(OpenError::Unusable { .. })));
+    assert!(matches!(SqliteStore::open(&file).await, Err(OpenError::Unusable { .. })));
     fs::remove_file(&lock).unwrap();
     rustix::fs::mknodat(
         rustix::fs::CWD,
@@ -102,7 +103,7 @@ async fn a_lock_file_that_is_a_link_or_a_pipe_is_not_locked() {
         .custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed())
         .open(&lock)
         .unwrap();
-    let error = SqliteStore::open(&file, []).await.unwrap_err();
+    let error = SqliteStore::open(&file).await.unwrap_err();
     assert!(matches!(error, OpenError::ForeignLock { .. }), "{error:?}");
     drop(reader);
     assert_eq!(fs::read_to_string(elsewhere).unwrap(), "theirs");
@@ -118,11 +119,11 @@ async fn a_lock_file_of_another_user_is_refused() {
     let (file, lock) = (folder.path().join("a.db"), folder.path().join("a.db.lock"));
     fs::write(&lock, "").unwrap();
     std::os::unix::fs::chown(&lock, Some(65_534), None).unwrap();
-    let error = SqliteStore::open(&file, []).await.unwrap_err();
+    let error = SqliteStore::open(&file).await.unwrap_err();
     assert!(matches!(error, OpenError::ForeignLock { .. }), "{error:?}");
     assert!(error.to_string().ends_with("remove it, or choose another folder"), "{error}");
     fs::remove_file(lock).unwrap();
-    SqliteStore::open(&file, []).await.unwrap().close().await;
+    SqliteStore::open(&file).await.unwrap().close().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,7 +133,7 @@ async fn a_lock_file_keeps_its_mode_unless_others_could_open_it() {
         let (file, lock) = (folder.path().join("a.db"), folder.path().join("a.db.lock"));
         fs::write(&lock, "").unwrap();
         set_mode(&lock, before);
-        SqliteStore::open(&file, []).await.unwrap().close().await;
+        SqliteStore::open(&file).await.unwrap().close().await;
         let mode = fs::metadata(&lock).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode, after, "{before:o}");
     }

@@ -35,7 +35,7 @@ async fn a_database_without_a_table_can_be_written_and_not_be_read() {
     sqlx::Connection::close(db).await.unwrap();
     let error = SqliteStore::open_read_only(&file).await.unwrap_err();
     assert!(matches!(error, OpenError::Foreign { .. }), "{error:?}");
-    SqliteStore::open(&file, []).await.unwrap().close().await;
+    SqliteStore::open(&file).await.unwrap().close().await;
     SqliteStore::open_read_only(&file).await.unwrap().close().await;
 }
 
@@ -58,7 +58,7 @@ async fn where_no_index_can_be_made_the_file_alone_is_read_unless_there_is_a_log
 
     std::fs::remove_file(copy.path().join("store.db-shm")).unwrap();
     // The last program to close it moves the log into the file.
-    SqliteStore::open(&file, [&*NOTES]).await.unwrap().close().await;
+    SqliteStore::open(&file).migrations("notes", &NOTES).await.unwrap().close().await;
     assert!(!copy.path().join("store.db-wal").exists());
     for name in ["store.db-wal", "store.db-shm"] {
         std::os::unix::fs::symlink("nowhere", copy.path().join(name)).unwrap();
@@ -72,8 +72,8 @@ async fn where_no_index_can_be_made_the_file_alone_is_read_unless_there_is_a_log
 async fn a_database_that_is_made_has_a_key_in_the_file_that_was_named() {
     let folder = tempfile::tempdir().unwrap();
     let keys = folder.path().join("keys");
-    let options = SqliteStore::options(folder.path().join("a.db")).seal_key_file(&keys);
-    options.open().await.unwrap().close().await;
+    let options = SqliteStore::open(folder.path().join("a.db")).seal_key_file(&keys);
+    options.await.unwrap().close().await;
     assert!(SealKeyFile::at(&keys).read().unwrap().is_some_and(|keys| !keys.is_empty()));
 }
 

@@ -45,7 +45,10 @@ impl StoreFixture {
 
     pub(super) async fn with(limits: Limits) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let store = SqliteStore::open(folder.path().join("store.db"), [&*NOTES]).await.unwrap();
+        let store = SqliteStore::open(folder.path().join("store.db"))
+            .migrations("notes", &NOTES)
+            .await
+            .unwrap();
         let tasks = TaskTracker::new();
         let handle = lone_store(Arc::new(store.clone()), limits, tasks.clone()).await;
         Self { folder, store, handle, tasks }

@@ -78,7 +78,7 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     assert_eq!(numbers(&path).await, acknowledged, "beside the writer");
     let folder = fixture.close_and_leave().await;
     assert_eq!(numbers(&path).await, acknowledged, "and by the next process");
-    let store = SqliteStore::open(&path, [&*NOTES]).await.unwrap();
+    let store = SqliteStore::open(&path).migrations("notes", &NOTES).await.unwrap();
     let ledger = store.session_ledger(&session("s")).await.unwrap().unwrap();
     ledger.audit(None, Some(store.keys())).unwrap();
     store.close().await;
@@ -87,8 +87,8 @@ async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
 
 /// Opens the fixture's file as a store that waits briefly for other programs.
 async fn impatient(path: &Path) -> (SqliteStore, StoreHandle) {
-    let options = SqliteStore::options(path).migrations("notes", &NOTES);
-    let store = options.busy_timeout(Duration::from_millis(50)).open().await.unwrap();
+    let options = SqliteStore::open(path).migrations("notes", &NOTES);
+    let store = options.busy_timeout(Duration::from_millis(50)).await.unwrap();
     let port = std::sync::Arc::new(store.clone());
     (store, lone_store(port, Limits::default(), TaskTracker::new()).await)
 }
@@ -103,8 +103,8 @@ async fn a_database_that_another_program_locks_takes_writes_again_when_that_ends
     let lock = |sql| sqlx::query(sql);
 
     lock("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
-    let options = SqliteStore::options(&path).busy_timeout(Duration::from_millis(50));
-    let error = options.open().await.unwrap_err();
+    let options = SqliteStore::open(&path).busy_timeout(Duration::from_millis(50));
+    let error = options.await.unwrap_err();
     assert!(matches!(error, OpenError::Locked { .. }), "{error:?}");
     let sentence = "store.db is locked by another program; end that one, and try again";
     assert!(error.to_string().ends_with(sentence), "{error}");

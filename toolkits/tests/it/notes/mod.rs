@@ -18,7 +18,7 @@ use crate::support::{data, kind};
 
 /// A runtime with the tools of notes, and its store.
 pub(crate) async fn fixture(model: impl ChatModel) -> (Runtime, SqliteStore) {
-    let store = SqliteStore::in_memory([&*notes::MIGRATIONS]).await.unwrap();
+    let store = SqliteStore::in_memory().migrations("notes", &notes::MIGRATIONS).await.unwrap();
     let builder = Runtime::builder().model(model).store(store.clone()).tools(notes::tools());
     let builder = builder.language(LanguageTag::KO);
     (builder.start().await.unwrap(), store)

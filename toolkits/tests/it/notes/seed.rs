@@ -157,7 +157,7 @@ async fn section_5_where_no_block_could_be_made_the_page_goes_too() {
 async fn section_5_an_unexpected_error_is_told_by_its_type_only() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("broken.db");
-    let store = SqliteStore::open(&path, [&*notes::MIGRATIONS]).await.unwrap();
+    let store = SqliteStore::open(&path).migrations("notes", &notes::MIGRATIONS).await.unwrap();
     let model = ScriptedModel::new([]);
     let runtime = Runtime::builder()
         .model(model)

@@ -177,7 +177,7 @@ async fn the_standing_of_a_session_outlives_the_runtime() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.db");
     let start = async || {
-        let store = SqliteStore::open(&path, [&*notes::MIGRATIONS]).await.unwrap();
+        let store = SqliteStore::open(&path).migrations("notes", &notes::MIGRATIONS).await.unwrap();
         let model = ScriptedModel::new([
             ScriptedCompletion::call("open_page", &json!({ "pageTitle": "p" })),
             ScriptedCompletion::text("열었어요."),

@@ -58,7 +58,7 @@ impl Writing {
 
 impl MirrorFixture {
     async fn new() -> Self {
-        let store = SqliteStore::in_memory([&*MIGRATIONS]).await.unwrap();
+        let store = SqliteStore::in_memory().migrations("notes", &MIGRATIONS).await.unwrap();
         let folder = tempfile::tempdir().unwrap();
         Self { store, folder, user: UserId::new("kim").unwrap() }
     }
