@@ -98,9 +98,7 @@ async fn compare(job: ClientJob, is_bench: bool) -> (Shown, Shown) {
 }
 
 fn one_job_a_group() -> Limits {
-    let mut limits = Limits::default();
-    limits.max_batch_jobs = 1;
-    limits
+    Limits { max_batch_jobs: 1, ..Limits::default() }
 }
 
 /// Lets each writer write so many jobs, one after the other, all writers at once.

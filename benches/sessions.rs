@@ -125,8 +125,7 @@ async fn forgotten(runtime: &Runtime) {
 }
 
 async fn cost(count: usize, path: Option<&Path>) {
-    let mut limits = Limits::default();
-    limits.session_idle = Duration::from_secs(5);
+    let limits = Limits { session_idle: Duration::from_secs(5), ..Limits::default() };
     let runtime = runtime(path, limits).await;
     // The first session makes what all share.
     runtime.user("kim").unwrap().session("first").await.unwrap().state().await.unwrap();
@@ -156,8 +155,7 @@ async fn cost(count: usize, path: Option<&Path>) {
 
 /// Measures the time in which a session wakes and shows its chat, with many others asleep in the store.
 async fn waking(sizes: &Sizes, path: &Path) {
-    let mut limits = Limits::default();
-    limits.session_idle = Duration::from_millis(20);
+    let limits = Limits { session_idle: Duration::from_millis(20), ..Limits::default() };
     let runtime = runtime(Some(path), limits).await;
     println!("{:<56} {:>9} {:>9} {:>9}", "waking, SQLite at FULL", "median", "p99", "max");
     let (mut stored, none) = (0, heap::live());

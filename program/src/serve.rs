@@ -66,8 +66,7 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let mcp = mcp::servers(&wanted.mcp).await?;
     let Some(store) = predecessor.wait(async || open(&wanted).await).await? else { return Ok(()) };
     let mirror = notes::mirror(&store, &wanted.tools, wanted.locale)?;
-    let mut limits = Limits::default();
-    limits.decision_timeout = wanted.decision_timeout;
+    let limits = Limits { decision_timeout: wanted.decision_timeout, ..Limits::default() };
     // The language of this machine says nothing about the persons elsewhere.
     let builder = setup::builder(store.clone(), &wanted.tools.toolkits, None).limits(limits);
     let builder = builder.tools(mcp.iter().flat_map(McpServers::tools));

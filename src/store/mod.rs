@@ -29,6 +29,10 @@ pub use madang_actors::port::{
     InvalidPageSize, InvalidSessionCursor, Reader, SessionCursor, SessionPage, SessionSummary,
     Store, StoreError, Transaction,
 };
+/// The version of sqlx with which tools and migrations of an application are written.
+#[cfg(feature = "sqlite")]
+pub use sqlx;
+
 #[cfg(feature = "sqlite")]
 pub use sql::{
     OpenError, SchemaFault, SealKeyError, SealKeyFile, SqliteOptions, SqliteStore, WriteFault,

@@ -92,6 +92,9 @@ pub use madang_actors::{
         ToolNotFound, ToolRegistry, has_rounded_number,
     },
 };
+/// The version of schemars with which argument structs derive their schemas: `#[schemars(crate = "madang::tool::schemars")]`
+/// spares a dependency.
+pub use schemars;
 pub use typed_tool::{
     NoArguments, TypedTool, from_schema, plain, prepared, reading, transactional,
 };

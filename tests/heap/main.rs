@@ -27,8 +27,7 @@ const MAX_BYTES: usize = 16 * 1024;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn runtime(idle: Duration) -> Runtime {
-    let mut limits = Limits::default();
-    limits.session_idle = idle;
+    let limits = Limits { session_idle: idle, ..Limits::default() };
     Runtime::builder()
         .model(ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]))
         .store(MemoryStore::new())

@@ -188,8 +188,7 @@ async fn the_predicate_decides_which_arguments_must_be_confirmed() {
 
 #[tokio::test(start_paused = true)]
 async fn a_question_without_an_answer_expires_and_that_is_not_a_no() {
-    let mut limits = Limits::default();
-    limits.decision_timeout = Duration::from_millis(50);
+    let limits = Limits { decision_timeout: Duration::from_millis(50), ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let silent = Approver::Ask(Box::new(|_| Box::pin(async { None })));
     assert_eq!(kind(&test.call("save", &json!({ "name": "a" }), silent).await), "expired");
@@ -198,8 +197,7 @@ async fn a_question_without_an_answer_expires_and_that_is_not_a_no() {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_ends_although_the_person_never_does() {
-    let mut limits = Limits::default();
-    limits.decision_timeout = Duration::from_millis(50);
+    let limits = Limits { decision_timeout: Duration::from_millis(50), ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let thinking = Approver::Ask(Box::new(|_| Box::pin(std::future::pending())));
     assert_eq!(kind(&test.call("save", &json!({ "name": "a" }), thinking).await), "expired");
@@ -221,8 +219,7 @@ async fn the_answer_to_a_call_outlives_the_actor_that_it_was_given_to() {
 
 #[tokio::test(start_paused = true)]
 async fn a_transactional_handler_past_its_deadline_is_undone() {
-    let mut limits = Limits::default();
-    limits.transaction_deadline = Duration::from_millis(50);
+    let limits = Limits { transaction_deadline: Duration::from_millis(50), ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let report = test.call("slow_note", &json!({ "name": "ghost" }), approve()).await;
     assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::None));
@@ -248,8 +245,7 @@ async fn a_plain_handler_past_its_deadline_is_left_to_end_and_its_late_end_is_re
 
 #[tokio::test(start_paused = true)]
 async fn a_reading_handler_past_its_deadline_changes_nothing() {
-    let mut limits = Limits::default();
-    limits.tool_timeout = Duration::from_millis(50);
+    let limits = Limits { tool_timeout: Duration::from_millis(50), ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let report = test.call("slow_read", &json!({}), Approver::None).await;
     assert_eq!((kind(&report).as_str(), report.record.effect), ("timeout", Effect::None));
@@ -259,8 +255,7 @@ async fn a_reading_handler_past_its_deadline_changes_nothing() {
 
 #[tokio::test]
 async fn a_bound_that_is_reached_is_overloaded() {
-    let mut limits = Limits::default();
-    limits.max_running_calls = 1;
+    let limits = Limits { max_running_calls: 1, ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let nothing = json!({});
     let slow = test.call("slow_read", &nothing, Approver::None);

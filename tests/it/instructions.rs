@@ -83,8 +83,7 @@ async fn they_are_no_longer_than_their_bound() {
 
 #[tokio::test]
 async fn their_bytes_count_like_those_of_the_text() {
-    let mut limits = Limits::default();
-    limits.max_queued_bytes_per_user = 10;
+    let limits = Limits { max_queued_bytes_per_user: 10, ..Limits::default() };
     let (test, session) = says(limits).await;
     let refused = session.send_with("short", instructed("longer")).await;
     let Err(Error::Overloaded(refusal)) = refused else { panic!("{refused:?}") };
@@ -94,8 +93,7 @@ async fn their_bytes_count_like_those_of_the_text() {
     turn.ended().await.unwrap();
     test.shutdown().await;
 
-    let mut limits = Limits::default();
-    limits.max_stored_bytes_per_user = 4_000;
+    let limits = Limits { max_stored_bytes_per_user: 4_000, ..Limits::default() };
     let (test, session) = says(limits).await;
     let turn = session.send_with("hi", instructed(&"x".repeat(4_000))).await.unwrap();
     turn.ended().await.unwrap();

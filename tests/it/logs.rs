@@ -131,8 +131,7 @@ async fn each_end_of_a_call_is_logged_as_loud_as_the_table_says() {
 #[tokio::test]
 async fn a_bound_that_is_reached_is_told_at_info() {
     let (log, _guard) = Log::keep();
-    let mut limits = Limits::default();
-    limits.max_running_calls = 1;
+    let limits = Limits { max_running_calls: 1, ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let nothing = json!({});
     let slow = test.call("slow_read", &nothing, Approver::None);
@@ -152,8 +151,7 @@ async fn a_bound_that_is_reached_is_told_at_info() {
 #[tokio::test]
 async fn nothing_failed_where_too_much_is_stored_of_a_user() {
     let (log, _guard) = Log::keep();
-    let mut limits = Limits::default();
-    limits.max_stored_bytes_per_user = 1;
+    let limits = Limits { max_stored_bytes_per_user: 1, ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let named = json!({ "name": "a" });
     assert_eq!(kind(&test.call("note", &named, Approver::None).await), "ok");

@@ -73,8 +73,7 @@ async fn its_model_gets_it_back_in_each_round_and_after_a_restart() {
 #[tokio::test(flavor = "multi_thread")]
 async fn it_is_left_out_where_it_is_longer_than_its_bound() {
     let folder = tempfile::tempdir().unwrap();
-    let mut limits = Limits::default();
-    limits.max_opaque_bytes = SEAL.len();
+    let limits = Limits { max_opaque_bytes: SEAL.len(), ..Limits::default() };
     let (runtime, mut script) = runtime(&folder.path().join("chats.db"), limits).await;
     let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let turn = session.send("look twice").await.unwrap();

@@ -64,8 +64,7 @@ impl Steps for Outage {
 /// A runtime that asks a store that is away every few milliseconds.
 async fn with(tool: FakeTool, model: ScriptedModel) -> (Runtime, Outage) {
     let outage = Outage::default();
-    let mut limits = Limits::default();
-    limits.ask_timeout = Duration::from_millis(5);
+    let limits = Limits { ask_timeout: Duration::from_millis(5), ..Limits::default() };
     let store = SteppedStore::new(MemoryStore::new(), outage.clone());
     let builder = Runtime::builder().model(model).store(store).limits(limits);
     (builder.tool(tool).start().await.unwrap(), outage)

@@ -47,8 +47,7 @@ async fn insists(app: Router, number: usize) -> usize {
 
 #[tokio::test(start_paused = true)]
 async fn a_thousand_chats_are_answered_and_some_are_asked_to_come_again() {
-    let mut limits = Limits::default();
-    limits.max_running_turns = ROOM;
+    let limits = Limits { max_running_turns: ROOM, ..Limits::default() };
     let answer = ScriptedCompletion::text("Good day.").after(Duration::from_millis(50));
     let builder = Runtime::builder().model(ScriptedModel::repeating([answer])).limits(limits);
     let runtime = builder.store(MemoryStore::new()).start().await.unwrap();

@@ -48,8 +48,7 @@ async fn walk(_: NoArguments, ctx: &ToolContext) -> ToolResult<Value> {
 async fn runtime(model: impl ChatModel) -> (Runtime, MemoryStore, Walk) {
     let (reports, steps) = mpsc::unbounded_channel();
     let (store, kept) = (MemoryStore::new(), Arc::default());
-    let mut limits = Limits::default();
-    limits.progress_pause = Duration::ZERO;
+    let limits = Limits { progress_pause: Duration::ZERO, ..Limits::default() };
     let runtime = Runtime::builder()
         .model(model)
         .store(store.clone())

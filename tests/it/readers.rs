@@ -11,8 +11,7 @@ use madang_testing::{ScriptedCompletion, ScriptedModel};
 use crate::support::PATIENCE;
 
 async fn runtime(path: &std::path::Path) -> Runtime {
-    let mut limits = Limits::default();
-    limits.max_feed_events = 3;
+    let limits = Limits { max_feed_events: 3, ..Limits::default() };
     Runtime::builder()
         .model(ScriptedModel::repeating([ScriptedCompletion::text("Hello.")]))
         .store(SqliteStore::open(path).await.unwrap())

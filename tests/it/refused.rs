@@ -73,8 +73,7 @@ async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends
     let sent = Arc::new(AtomicUsize::new(0));
     let (began, begins) = mpsc::channel();
     let (lets_go, go) = mpsc::channel();
-    let mut limits = Limits::default();
-    limits.store_timeout = Duration::from_secs(1);
+    let limits = Limits { store_timeout: Duration::from_secs(1), ..Limits::default() };
     let model = ScriptedModel::repeating([
         ScriptedCompletion::call("mail", &json!({})),
         ScriptedCompletion::text("Well."),

@@ -22,10 +22,12 @@ use crate::support::{PATIENCE, TestRuntime, kind, wanted};
 /// than the patience of a test.
 async fn test_runtime() -> (TestRuntime, HandScript) {
     let (model, script) = model_pair();
-    let mut limits = Limits::default();
-    limits.max_restarts = 0;
-    limits.ask_timeout = Duration::from_secs(600);
-    limits.store_timeout = Duration::from_secs(600);
+    let limits = Limits {
+        max_restarts: 0,
+        ask_timeout: Duration::from_secs(600),
+        store_timeout: Duration::from_secs(600),
+        ..Limits::default()
+    };
     (TestRuntime::with_limits(model, limits).await, script)
 }
 

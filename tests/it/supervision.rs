@@ -144,8 +144,7 @@ async fn the_store_actor_is_killed_between_turns_and_nothing_is_lost() {
 
 #[tokio::test]
 async fn an_actor_that_dies_again_and_again_makes_the_runtime_unhealthy() {
-    let mut limits = Limits::default();
-    limits.max_restarts = 2;
+    let limits = Limits { max_restarts: 2, ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let confirm = test.runtime.actors().confirm.clone();
     for _ in 0..2 {

@@ -66,8 +66,7 @@ impl Gate {
 impl TestRuntime {
     pub(crate) async fn new(model: impl ChatModel) -> Self {
         // Handlers at the gate hold the writer's transaction for as long as the test wants.
-        let mut limits = Limits::default();
-        limits.transaction_deadline = PATIENCE;
+        let limits = Limits { transaction_deadline: PATIENCE, ..Limits::default() };
         Self::with_limits(model, limits).await
     }
 

@@ -17,8 +17,7 @@ use crate::support::{PATIENCE, kim, wanted};
 
 fn runtime(store: &MemoryStore) -> (madang::Builder, HandScript) {
     let (model, script) = model_pair();
-    let mut limits = Limits::default();
-    limits.session_idle = Duration::from_millis(1);
+    let limits = Limits { session_idle: Duration::from_millis(1), ..Limits::default() };
     let builder = Runtime::builder().model(model).store(store.clone()).limits(limits);
     (builder.tool(FakeTool::destructive("mail")), script)
 }

@@ -73,8 +73,7 @@ async fn transactions_and_tools_share_one_commit() {
 
 #[tokio::test(start_paused = true)]
 async fn an_error_a_panic_and_a_deadline_are_undone_alone() {
-    let mut limits = Limits::default();
-    limits.transaction_deadline = Duration::from_millis(50);
+    let limits = Limits { transaction_deadline: Duration::from_millis(50), ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let paused = test.store.pause().await;
     let runtime = &test.runtime;
@@ -214,8 +213,7 @@ async fn a_commit_that_fails_wrote_nothing_and_a_lost_answer_is_not_known() {
 
 #[tokio::test]
 async fn more_transactions_than_may_wait_are_refused() {
-    let mut limits = Limits::default();
-    limits.max_waiting_writes = 1;
+    let limits = Limits { max_waiting_writes: 1, ..Limits::default() };
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let paused = test.store.pause().await;
     let (ran, has_run) = tokio::sync::oneshot::channel();

@@ -34,8 +34,7 @@ struct Scene {
 impl Scene {
     async fn new(store: impl Store) -> Self {
         let (model, script) = model_pair();
-        let mut limits = Limits::default();
-        limits.session_idle = Duration::from_millis(1);
+        let limits = Limits { session_idle: Duration::from_millis(1), ..Limits::default() };
         let runtime = Runtime::builder()
             .model(model)
             .store(store)

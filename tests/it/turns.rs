@@ -237,8 +237,7 @@ async fn session_until_free(session: &Session, text: &str) -> Turn {
 
 #[tokio::test]
 async fn a_slow_reader_is_told_so_and_reads_what_it_missed_from_the_store() {
-    let mut limits = Limits::default();
-    limits.max_feed_events = 2;
+    let limits = Limits { max_feed_events: 2, ..Limits::default() };
     let script = (0..3).map(|number| {
         ScriptedCompletion::call("note", &json!({ "name": format!("row {number}") }))
     });
@@ -261,8 +260,7 @@ async fn a_slow_reader_is_told_so_and_reads_what_it_missed_from_the_store() {
 
 #[tokio::test]
 async fn a_text_that_a_slow_store_forgot_is_read_again_or_said_to_be_unread() {
-    let mut limits = Limits::default();
-    limits.max_feed_events = 1;
+    let limits = Limits { max_feed_events: 1, ..Limits::default() };
     let test = TestRuntime::with_limits(
         ScriptedModel::repeating([ScriptedCompletion::text("Yes.")]),
         limits,

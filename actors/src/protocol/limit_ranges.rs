@@ -24,9 +24,9 @@ pub struct LimitError {
 /// Makes the bounds of a table whose rows have the reason, the name, the type, the default and the range of each.
 macro_rules! limits {
     ($($(#[$reason:meta])* $name:ident: $type:ty = $default:expr, in $range:expr;)*) => {
-        /// The bounds of a runtime. `Limits::default()` is meant for a small server or a desktop application.
+        /// The bounds of a runtime. `Limits::default()` is meant for a small server or a desktop application; set those that
+        /// you need as `Limits { max_rounds: 8, ..Limits::default() }`.
         #[derive(Debug, Clone, PartialEq, Eq)]
-        #[non_exhaustive]
         pub struct Limits {
             $($(#[$reason])* pub $name: $type,)*
         }

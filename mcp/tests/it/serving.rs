@@ -291,7 +291,5 @@ pub(crate) fn code(result: Result<Value, ServiceError>) -> i32 {
 
 /// A time in which a question expires for a test.
 pub(crate) fn soon() -> Limits {
-    let mut limits = Limits::default();
-    limits.decision_timeout = Duration::from_millis(50);
-    limits
+    Limits { decision_timeout: Duration::from_millis(50), ..Limits::default() }
 }

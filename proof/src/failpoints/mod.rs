@@ -144,12 +144,14 @@ fn sessions() -> Vec<SessionPlan> {
 }
 
 fn scene(known: Oracle, mistake: Option<Mistake>, sink: Sink) -> Scene {
-    let mut limits = Limits::default();
-    limits.decision_timeout = Duration::from_millis(200);
-    limits.session_idle = Duration::from_millis(30);
-    limits.store_timeout = Duration::from_secs(2);
-    limits.ask_timeout = Duration::from_millis(500);
-    limits.shutdown_timeout = Duration::from_secs(10);
+    let limits = Limits {
+        decision_timeout: Duration::from_millis(200),
+        session_idle: Duration::from_millis(30),
+        store_timeout: Duration::from_secs(2),
+        ask_timeout: Duration::from_millis(500),
+        shutdown_timeout: Duration::from_secs(10),
+        ..Limits::default()
+    };
     let witness = Witness::new(known, sink);
     Scene { mistake, limits, ..Scene::hurried(sessions(), Fate::real(1, None), witness) }
 }

@@ -153,17 +153,18 @@ pub(super) fn at_once<T>(future: impl Future<Output = T>) -> T {
 
 /// Sets low bounds, which are often reached, and short times.
 fn limits() -> Limits {
-    let mut limits = Limits::default();
-    limits.decision_timeout = Duration::from_secs(2);
-    limits.approval_timeout = Duration::from_secs(1);
-    limits.tool_timeout = Duration::from_millis(400);
-    limits.completion_timeout = Duration::from_secs(3);
-    limits.first_token_timeout = Duration::from_secs(2);
-    limits.store_timeout = Duration::from_secs(2);
-    limits.ask_timeout = Duration::from_secs(1);
-    limits.session_idle = Duration::from_millis(150);
-    limits.max_awake_sessions = 4;
-    limits.max_feed_events = 24;
-    limits.max_restarts = 1_000_000;
-    limits
+    Limits {
+        decision_timeout: Duration::from_secs(2),
+        approval_timeout: Duration::from_secs(1),
+        tool_timeout: Duration::from_millis(400),
+        completion_timeout: Duration::from_secs(3),
+        first_token_timeout: Duration::from_secs(2),
+        store_timeout: Duration::from_secs(2),
+        ask_timeout: Duration::from_secs(1),
+        session_idle: Duration::from_millis(150),
+        max_awake_sessions: 4,
+        max_feed_events: 24,
+        max_restarts: 1_000_000,
+        ..Limits::default()
+    }
 }

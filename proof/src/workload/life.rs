@@ -58,9 +58,11 @@ impl Scene {
     /// expire.
     #[must_use]
     pub fn hurried(sessions: Vec<SessionPlan>, fate: Fate, witness: Witness) -> Self {
-        let mut limits = Limits::default();
-        limits.session_idle = Duration::from_millis(20);
-        limits.decision_timeout = Duration::from_secs(2);
+        let limits = Limits {
+            session_idle: Duration::from_millis(20),
+            decision_timeout: Duration::from_secs(2),
+            ..Limits::default()
+        };
         Self { sessions: sessions.into(), fate, witness, mistake: None, limits }
     }
 

@@ -84,8 +84,7 @@ async fn a_request_is_shown_on_each_device_and_one_decides_for_all() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn who_has_no_inbox_to_spare_decides_all_the_same() {
-    let mut limits = Limits::default();
-    limits.max_inboxes_per_user = 0;
+    let limits = Limits { max_inboxes_per_user: 0, ..Limits::default() };
     let (test, runs) = asking_within(limits).await;
     let (mut events, request) = ask(&test).await;
     decide(&test, &request, json!({ "decision": "approve" })).await.ok(200);

@@ -255,8 +255,8 @@ async fn a_store_that_cannot_be_reached_and_its_cause_is_not_told() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_user_without_room_is_not_told_to_wait() {
-    let mut limits = Limits::default();
-    limits.max_stored_bytes_per_user = limits.max_user_text_bytes;
+    let usual = Limits::default();
+    let limits = Limits { max_stored_bytes_per_user: usual.max_user_text_bytes, ..usual };
     let test = Setup::new(says("a")).build(|builder| builder.limits(limits)).start().await;
     test.open("s").await;
     test.say("s", &"x".repeat(60_000)).await;

@@ -72,8 +72,7 @@ async fn a_stream_that_goes_on_is_counted_by_where_it_reads_on_and_by_how_it_wen
 #[tokio::test]
 async fn what_a_slow_reader_missed_in_memory_and_what_was_streamed_otherwise_are_counted() {
     let (recorded, _recording) = record();
-    let mut limits = Limits::default();
-    limits.max_feed_events = 4;
+    let limits = Limits { max_feed_events: 4, ..Limits::default() };
     let (model, mut script) = model_pair();
     let test = Setup::new(model)
         .build(|builder| builder.limits(limits))

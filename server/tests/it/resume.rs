@@ -158,8 +158,7 @@ async fn a_cursor_that_is_none_or_of_another_database_is_refused() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_behind_the_ring_hears_that_it_lagged_and_then_what_is_stored() {
-    let mut limits = Limits::default();
-    limits.max_feed_events = 4;
+    let limits = Limits { max_feed_events: 4, ..Limits::default() };
     let test = Setup::new(says("a")).build(|builder| builder.limits(limits)).start().await;
     test.open("s").await;
     for _ in 0..5 {

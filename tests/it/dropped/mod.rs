@@ -295,8 +295,7 @@ async fn opening_a_session_dropped_leaves_one_that_can_be_opened() {
 #[tokio::test]
 async fn dispatch_dropped_leaves_the_call_running_to_its_end() {
     // The answer is lost with the future that would have given it: the question expires.
-    let mut limits = Limits::default();
-    limits.decision_timeout = Duration::from_millis(100);
+    let limits = Limits { decision_timeout: Duration::from_millis(100), ..Limits::default() };
     let fixture = StoreFixture::with_limits("add_row", limits).await;
     for (name, decision) in [("add_row", None), ("save_row", Some(Decision::Approve))] {
         after_every_poll(async |polls| {

@@ -91,8 +91,7 @@ async fn another_tool_and_another_session_ask() {
 
 #[tokio::test]
 async fn it_survives_sleep_and_a_restart_and_a_tool_that_has_changed_asks_again() {
-    let mut limits = Limits::default();
-    limits.session_idle = Duration::ZERO;
+    let limits = Limits { session_idle: Duration::ZERO, ..Limits::default() };
     let mut gate = given_on(limits).await;
     // Between these it sleeps as often as not: it is idle at once.
     for _ in 0..20 {

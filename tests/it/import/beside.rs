@@ -99,8 +99,7 @@ async fn nothing_begins_while_a_history_is_being_stored() {
 
 #[tokio::test]
 async fn a_session_does_not_make_room_for_another_while_a_history_is_being_stored() {
-    let mut limits = madang::Limits::default();
-    limits.max_awake_sessions = 1;
+    let limits = madang::Limits { max_awake_sessions: 1, ..madang::Limits::default() };
     let test = TestRuntime::with_limits(talks(), limits).await;
     let (session, other) =
         (session_of(&test).await, test.runtime.user("kim").unwrap().session("2").await.unwrap());

@@ -46,8 +46,7 @@ async fn what_one_model_wants_back_with_its_calls_reaches_no_other() {
 #[tokio::test]
 async fn a_full_queue_of_one_model_holds_back_no_turn_of_another() {
     let (first, second) = (model_pair(), model_pair());
-    let mut limits = Limits::default();
-    limits.max_waiting_completions = 1;
+    let limits = Limits { max_waiting_completions: 1, ..Limits::default() };
     let pairs = [
         (first.0.max_concurrent(1), first.1),
         (second.0.max_concurrent(1), second.1),
@@ -85,8 +84,7 @@ async fn a_full_queue_of_one_model_holds_back_no_turn_of_another() {
 
 #[tokio::test]
 async fn health_names_the_model_whose_actor_fails_and_the_others_go_on() {
-    let mut limits = Limits::default();
-    limits.max_restarts = 0;
+    let limits = Limits { max_restarts: 0, ..Limits::default() };
     let mut three = Three::of([model_pair(), model_pair(), model_pair()], limits).await;
     let mut health = three.runtime.actors().health.clone();
     three.runtime.actors().llms[1].actor().kill();

@@ -86,8 +86,7 @@ impl Clock for Later {
 
 impl World {
     pub(super) fn new() -> Self {
-        let mut limits = Limits::default();
-        limits.transaction_deadline = PATIENCE;
+        let limits = Limits { transaction_deadline: PATIENCE, ..Limits::default() };
         Self {
             folder: tempfile::tempdir().unwrap(),
             crashes: AtomicU32::new(0),

@@ -249,8 +249,7 @@ async fn turns_completions_calls_and_commits_are_counted_and_measured() {
 async fn a_refusal_is_counted_by_its_bound_and_every_permit_is_given_back() {
     let meters = Meters::default();
     let _watching = set_default_local_recorder(&meters);
-    let mut limits = Limits::default();
-    limits.max_running_turns_per_user = 1;
+    let limits = Limits { max_running_turns_per_user: 1, ..Limits::default() };
     let (model, mut script) = model_pair();
     let test = TestRuntime::with_limits(model, limits).await;
     let [first, second] = [

@@ -129,8 +129,7 @@ impl Scene {
     async fn new(beside_speaks: &Gate) -> Self {
         let (store, speaks, works) = (MemoryStore::new(), Gate::new(), Gate::new());
         let gates = [("own", speaks.clone()), ("beside", beside_speaks.clone())].into();
-        let mut limits = Limits::default();
-        limits.transaction_deadline = PATIENCE;
+        let limits = Limits { transaction_deadline: PATIENCE, ..Limits::default() };
         let runtime = Runtime::builder()
             .model(Model { gates })
             .store(store.clone())

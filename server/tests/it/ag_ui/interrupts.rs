@@ -81,8 +81,7 @@ async fn what_was_decided_elsewhere_is_told_and_locks_no_client() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn silence_expires_and_a_late_yes_changes_nothing() {
-    let mut limits = Limits::default();
-    limits.decision_timeout = Duration::from_millis(200);
+    let limits = Limits { decision_timeout: Duration::from_millis(200), ..Limits::default() };
     let tool = delete();
     let runs = tool.runs();
     let test = Setup::new(ScriptedModel::repeating(deleting_script()))
@@ -227,8 +226,7 @@ async fn a_token_that_may_not_decide_asks_elsewhere_and_resumes_nothing() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_slow_client_that_missed_the_question_is_asked_all_the_same() {
     let (model, mut script) = model_pair();
-    let mut limits = Limits::default();
-    limits.max_feed_events = 1;
+    let limits = Limits { max_feed_events: 1, ..Limits::default() };
     let test = Setup::new(model)
         .build(|builder| builder.limits(limits))
         .limits(|limits| limits.text_pace = Duration::from_secs(1))

@@ -99,8 +99,7 @@ async fn sixteen_requests_under_one_key_at_once_are_one_turn_and_run_its_tool_on
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_too_much_at_once_says_how_long_to_wait() {
     let (model, mut script) = model_pair();
-    let mut limits = Limits::default();
-    limits.max_running_turns_per_user = 1;
+    let limits = Limits { max_running_turns_per_user: 1, ..Limits::default() };
     let test = Setup::new(model).build(|builder| builder.limits(limits)).start().await;
     let mut running = open(&test, stream(&[user("hi")])).await;
     let waits = |answer: &Answer, status: u16| {

@@ -32,8 +32,7 @@ const LONG: &str = "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 F
 
 /// Makes a store with this deadline for handlers.
 async fn fixture(deadline: Duration) -> StoreFixture {
-    let mut limits = Limits::default();
-    limits.transaction_deadline = deadline;
+    let limits = Limits { transaction_deadline: deadline, ..Limits::default() };
     let fixture = StoreFixture::with(limits).await;
     fixture.chat("s").await;
     fixture
