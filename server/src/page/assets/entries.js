@@ -149,5 +149,6 @@ function unsent(row, acts) {
 /** Why something failed, in the page's words where it has some. */
 export function failure({ status, name, body }) {
 	if (!status) return t("state.network");
-	return tOr(`problem.${name}`, "problem.unknown", { bytes: body?.bytes ?? 0, max: body?.max_bytes ?? 0, detail: body?.detail ?? "" });
+	const isTooLong = name === "does-not-fit" && body?.bytes;
+	return tOr(`problem.${isTooLong ? "too-long" : name}`, "problem.unknown", { bytes: body?.bytes ?? 0, max: body?.max_bytes ?? 0, detail: body?.detail ?? "" });
 }

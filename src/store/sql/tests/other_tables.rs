@@ -97,7 +97,7 @@ async fn a_toolkits_tables_that_do_not_fit_are_refused_and_the_file_is_left_alon
     run(&path, "UPDATE _notes_migrations SET version = 1 WHERE version = 'one'").await;
     // The migration's table exists already.
     let gone = refused("DROP TABLE _notes_migrations").await;
-    assert!(matches!(gone, OpenError::Tables { of: "a toolkit", .. }), "{gone:?}");
+    assert!(matches!(gone, OpenError::Tables { of: "notes", .. }), "{gone:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
