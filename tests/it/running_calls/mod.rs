@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use madang::{
     Asks, Call, CallId, CallReport, Error, IdempotencyKey, Limits, RunningCall, Runtime,
-    approval::{ApprovalRequest, Decision},
+    approval::{ApprovalRequest, Approver, Decision},
     event::{EventCursor, EventKind, StreamItem},
     ledger::{CallResult, Effect, LedgerFilter, LedgerRow},
     store::Store,
@@ -43,9 +43,8 @@ impl Calls {
         ]
         .map(|tool| tool.gate(&gate));
         let runs = TOOLS.into_iter().zip(tools.iter().map(FakeTool::runs)).collect();
-        let mut limits = Limits::default();
         // Handlers at the gate hold the writer's transaction for as long as the test wants.
-        limits.transaction_deadline = PATIENCE;
+        let limits = Limits { transaction_deadline: PATIENCE, ..Limits::default() };
         let mut builder = Runtime::builder().model(ScriptedModel::new([])).store(store);
         for tool in tools {
             builder = builder.tool(tool);
@@ -145,6 +144,19 @@ async fn dropping_a_running_call_cancels_nothing() {
         (rows[0].effect, rows[0].result),
         (Some(Effect::Committed), Some(CallResult::Shown))
     );
+}
+
+#[tokio::test]
+async fn an_approver_decides_although_its_caller_has_left() {
+    let calls = Calls::new().await;
+    calls.gate.open();
+    let approver = Approver::Decided(Decision::Approve);
+    let save = calls.begin(Call::new(kim(), "save", "{}").approver(approver)).await;
+    let id = save.id();
+    drop(save);
+    let rows = timeout(PATIENCE, calls.until_ended(id)).await.expect("it ends in time");
+    assert_eq!((rows[0].effect, calls.runs("save")), (Some(Effect::Committed), 1));
+    calls.shutdown().await;
 }
 
 #[tokio::test]
