@@ -71,3 +71,10 @@ pub use user::User;
 #[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// Compiles the examples of the pages.
+#[cfg(all(doctest, feature = "sqlite"))]
+#[doc = include_str!("../docs/embedding.md")]
+#[doc = include_str!("../docs/events.md")]
+#[doc = include_str!("../docs/tools.md")]
+struct Pages;

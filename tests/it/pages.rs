@@ -200,6 +200,13 @@ fn an_arrow_that_the_code_lacks_is_found() {
     }
 }
 
+#[test]
+fn the_application_that_a_page_shows_is_an_example() {
+    let (page, example) = (read("docs/embedding.md"), read("examples/application.rs"));
+    let (_head, code) = example.split_once("\n\n").unwrap();
+    assert!(page.contains(&format!("```rust,no_run\n{code}```\n")), "{code}");
+}
+
 /// What takes the place of a line when `scripts/lines.sh` takes it out: a file and a line for each.
 fn changes() -> Vec<(String, String)> {
     let text = read("tests/mutants/lines.txt");
