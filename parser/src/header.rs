@@ -1,4 +1,5 @@
-//! Reads the header of a message in channels, as gpt-oss writes them: for whom the message is, and of which kind.
+//! Reads the header of a message in channels, as gpt-oss writes them: to whom the message goes, and of which kind it
+//! is.
 
 /// The marks around a header.
 #[derive(Debug, PartialEq, Eq)]
@@ -13,36 +14,36 @@ pub struct Channels {
     pub(crate) end: &'static str,
     /// Begins the recipient of a message.
     pub(crate) to: &'static str,
-    /// Begins the name of a tool, as a recipient.
+    /// Begins the name of a tool that is the recipient.
     pub tools: &'static str,
     /// The channel in which the model thinks.
     pub(crate) thinking: &'static str,
 }
 
-/// A finding at the beginning of a message.
+/// What was found at the beginning of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Header {
     /// More must come first.
     Unfinished,
     /// There is no header.
     None,
-    /// A call opens behind this byte, with the name of its tool.
+    /// A call begins at this byte, with the name of its tool.
     Call(usize),
-    /// A message of the model begins behind this byte.
+    /// A message of the model begins at this byte.
     Message(usize),
-    /// The model thinks from this byte on.
+    /// The model's thinking begins at this byte.
     Thinking(usize),
-    /// A message to something that is no tool begins behind this byte.
+    /// A message to something other than a tool begins at this byte.
     Strange(usize),
 }
 
 impl Channels {
-    /// Lists the marks that mean nothing as ordinary text.
+    /// Lists the marks that must be tokens, and that mean nothing as ordinary text.
     pub(crate) fn marks(&self) -> [&'static str; 4] {
         [self.start, self.channel, self.message, self.end]
     }
 
-    /// Reads a header, whose marks stand in the text as `written` has them.
+    /// Reads a header. `written` turns a mark into the text that stands for it in an answer.
     pub(crate) fn read(&self, text: &str, written: &dyn Fn(&str) -> String) -> Header {
         let [start, channel, message] = [self.start, self.channel, self.message].map(written);
         let begin = text.len() - text.trim_start().len();

@@ -1,9 +1,9 @@
-//! Reads the answer of a local model: separates text for the person, thinking and tool calls, in the form in which the
-//! model's family writes them. Pure Rust, without a model or llama.cpp.
+//! Reads the answer of a local model: separates text for the person, thinking and tool calls, each in the form of the
+//! model's family. Pure Rust, without a model or llama.cpp.
 //!
-//! - [`family`] lists the known families of models, with the markers and the form of each.
-//! - [`call`] reads one call in such a form, and writes it.
-//! - [`Parser`] finds text, thinking and calls in a stream, as it arrives. `header` reads the headers of messages in
+//! - [`family`] lists the known families of models, with their markers and the form of their calls.
+//! - [`call`] reads and writes one call in such a form.
+//! - [`Parser`] finds text, thinking and calls in a stream while it arrives. `header` reads the headers of messages in
 //!   channels, and `signs` finds the markers.
 //!
 //! ```
@@ -18,8 +18,10 @@
 //! assert_eq!((&**text, &*call.name), ("I look.", "find"));
 //! ```
 //!
-//! Invariants: no input panics, or overflows the stack. The result is the same for every split of the text. A value that
-//! the model wrote is never repaired or guessed.
+//! Invariants:
+//! - No input panics or overflows the stack.
+//! - The result is the same however the text is split.
+//! - A value that the model wrote is never repaired or guessed.
 
 #![forbid(unsafe_code)]
 

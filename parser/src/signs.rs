@@ -1,33 +1,33 @@
-//! Finds the signs of a family in the text of an answer: what opens and ends thinking, a call, a message, or the answer.
+//! Finds the signs of a family in an answer: what opens and ends thinking, a call, a message or the answer.
 
 use crate::{
     call::held,
     family::{Family, Opening},
 };
 
-/// The meaning of a sign.
+/// What a sign means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sign {
     Think,
     Thought,
     /// Opens a call.
     Call,
-    /// Opens a call in a form that is not known.
+    /// Opens a call in an unknown form.
     ForeignCall,
     Stop,
-    /// Begins a header, which is read with it.
+    /// Begins a header. The sign is read as part of it.
     Header,
     /// Ends a message.
     End,
 }
 
-/// Stands before a guarded text that a token wrote: a noncharacter of Unicode, which no text has.
+/// Comes before a guarded text that a token wrote. It is a noncharacter of Unicode, and is replaced in ordinary text.
 pub(crate) const TOKEN: char = '\u{fdd4}';
 
-/// The signs of a text.
+/// The signs to look for in an answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Signs {
-    /// Texts that are part of a sign only where a token wrote them.
+    /// The texts that are part of a sign only if a token wrote them.
     guarded: Vec<String>,
     all: Vec<(String, Sign)>,
 }
@@ -58,29 +58,30 @@ impl Signs {
         self.all.push((self.written(text), sign));
     }
 
-    /// Tells whether a token writes a part of this text.
+    /// Returns whether a token must write a part of this text.
     pub(crate) fn guards(&self, text: &str) -> bool {
         self.guarded.iter().any(|part| text.contains(&**part))
     }
 
-    /// Returns a text as it stands in an answer: with a mark before each part that a token must have written.
+    /// Returns a text as it is found in an answer, with [`TOKEN`] before each guarded part.
     pub(crate) fn written(&self, text: &str) -> String {
         let mark = |text: String, part: &String| text.replace(&**part, &format!("{TOKEN}{part}"));
         self.guarded.iter().fold(text.to_owned(), mark)
     }
 
-    /// Returns ordinary text, which has no such mark.
+    /// Returns ordinary text, with any [`TOKEN`] in it replaced.
     pub(crate) fn unmarked(&self, text: &str) -> String {
         if self.guarded.is_empty() { text.to_owned() } else { text.replace(TOKEN, "\u{fffd}") }
     }
 
-    /// Returns a text without marks. A token that is part of no sign has no text, as other control tokens.
+    /// Returns a text without the guarded parts that tokens wrote. A token that is part of no sign is not shown, like
+    /// other control tokens.
     pub(crate) fn shown(&self, text: &str) -> String {
         let without = |text: String, part: &String| text.replace(&format!("{TOKEN}{part}"), "");
         self.guarded.iter().fold(text.to_owned(), without)
     }
 
-    /// Finds the first sign: its range, and its meaning.
+    /// Finds the first sign, and returns where it begins and ends, and what it means.
     pub(crate) fn first(&self, text: &str) -> Option<(usize, usize, Sign)> {
         let found = |(sign, meaning): &(String, Sign)| {
             let at = text.find(&**sign)?;
@@ -95,10 +96,11 @@ impl Signs {
     }
 }
 
-/// The texts that may stand before an object that is the whole answer.
+/// The texts that may come before an object that is the whole answer.
 const LEADS: [&str; 5] = ["<|python_start|>", "<|python_end|>", "```json", "```tool_code", "```"];
 
-/// Returns an answer without the texts that may stand before its object; `None` if more of one may come.
+/// Returns the part of an answer after the texts that may come before its object. Returns `None` if another such text
+/// may still come.
 pub fn behind_leads(mut text: &str) -> Option<&str> {
     'leads: loop {
         for lead in LEADS {
@@ -114,8 +116,8 @@ pub fn behind_leads(mut text: &str) -> Option<&str> {
     }
 }
 
-/// Tells whether an answer begins with an object that has this first key, fenced or not; `None` if it is too short to
-/// tell.
+/// Returns whether an answer begins with an object that has this first key, in a fence or not. Returns `None` if the
+/// answer is too short to tell.
 pub(crate) fn answer_begins(text: &str, key: &str) -> Option<bool> {
     let mut rest = behind_leads(text)?;
     for mark in ["{", &format!("\"{key}\""), ":"] {

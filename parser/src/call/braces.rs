@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Reads arguments as JSON; `None` if the text is broken.
+/// Reads arguments as JSON. Returns `None` if the text is broken.
 pub(super) fn to_json(text: &str, quote: &str) -> Option<String> {
     let mut json = String::new();
     let mut open = Vec::new();
@@ -41,7 +41,7 @@ pub(super) fn to_json(text: &str, quote: &str) -> Option<String> {
     (open.is_empty() && serde_json::from_str::<Value>(&json).is_ok()).then_some(json)
 }
 
-/// Reads a number, a truth value or null, which are written as in JSON; `None` for any other text.
+/// Returns a number, a truth value or null, which are written as in JSON. Returns `None` for any other text.
 fn plain(bare: &str) -> Option<&str> {
     match serde_json::from_str(bare).ok()? {
         Value::Null | Value::Bool(_) | Value::Number(_) => Some(bare),
@@ -49,7 +49,7 @@ fn plain(bare: &str) -> Option<&str> {
     }
 }
 
-/// Writes a value; `None` if it has a string or a key that cannot be written.
+/// Writes a value. Returns `None` if it contains a string or a key that cannot be written in this form.
 pub fn literal(value: &Value, quote: &str) -> Option<String> {
     Some(match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
@@ -70,7 +70,7 @@ pub fn literal(value: &Value, quote: &str) -> Option<String> {
     })
 }
 
-/// Returns a key as it stands in braces; `None` if it would be read as something else.
+/// Returns a key as it is written in braces. Returns `None` if it would be read as something else.
 pub fn bare_key<'k>(key: &'k str, quote: &str) -> Option<&'k str> {
     let is_bare = !key.is_empty()
         && key.trim() == key

@@ -14,11 +14,11 @@ use super::{
 pub struct Items {
     /// The text before the first object, and after the last.
     pub around: [&'static str; 2],
-    /// The text between two; that of every list, if there is none.
+    /// The text between two objects. `None` if it is the comma of the usual notation.
     pub separator: Option<&'static str>,
-    /// The key of a number that comes first, if any.
+    /// The key of the number that comes first, if there is one.
     pub(crate) id: Option<&'static str>,
-    /// The key of the name; without one the name is itself the key of the arguments.
+    /// The key of the name. `None` if the name itself is the key of the arguments.
     pub(crate) name: Option<&'static str>,
     /// The key of the arguments.
     pub(crate) arguments: &'static str,
@@ -34,11 +34,11 @@ impl Items {
         arguments: "arguments",
     };
 
-    /// Reads an object.
+    /// Reads one object. Returns [`Malformed`] if it names no tool.
     pub(super) fn read(&self, call: &str) -> Result<WantedCall, Malformed> {
         match self.name {
             Some(key) => {
-                // Some models write the form of the API.
+                // Some models write the call as the API of OpenAI does.
                 let inner = member(call, "function").filter(|inner| inner.starts_with('{'));
                 let call = inner.unwrap_or(call);
                 of_members(member(call, key).or_else(|| member(call, "name")), call)
@@ -52,7 +52,7 @@ impl Items {
         }
     }
 
-    /// Writes a list of one call.
+    /// Writes a list with this one call.
     pub(super) fn write(&self, name: &str, arguments: &str) -> String {
         let [open, close] = self.around;
         let name = Value::from(name);
@@ -66,8 +66,8 @@ impl Items {
         }
     }
 
-    /// Returns the texts before and after the number, and the one before the arguments, with this blank after colons
-    /// and commas.
+    /// Returns the text before the number and the text from there to the arguments. The first is `None` if the form has
+    /// no number. `blank` follows each colon and comma.
     pub fn head(&self, name: &str, blank: &str) -> (Option<String>, String) {
         match (self.name, self.id) {
             (None, _) => (None, format!("{{\"{name}\":{blank}")),

@@ -1,5 +1,6 @@
-//! Reads members of JSON objects as models write them, without building values, so that cut off or broken JSON works at
-//! any depth. Writes JSON in the form of the training.
+//! Reads members of JSON objects as models write them, and writes JSON in the form that models were trained on.
+//!
+//! Reading builds no values, so JSON that is broken or cut off can be read at any depth.
 
 use std::io;
 
@@ -15,7 +16,7 @@ struct JsonScan {
 }
 
 impl JsonScan {
-    /// Takes the next character; true when it closes the outermost object or array.
+    /// Takes the next character. Returns true if it closes the outermost object or array.
     fn push(&mut self, next: char) -> bool {
         if self.in_string {
             match next {
@@ -39,7 +40,8 @@ impl JsonScan {
     }
 }
 
-/// Returns the raw text of an object's member; up to the end of the text if the value is cut off.
+/// Returns the raw text of an object's member. It ends with the text if the value is cut off. Returns `None` if there
+/// is no such member, or if the object is broken before it.
 pub(super) fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a str> {
     let mut rest = object.trim_start().strip_prefix('{')?;
     loop {
@@ -55,7 +57,7 @@ pub(super) fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a str> {
     }
 }
 
-/// Returns the raw texts of an object's first key and its value.
+/// Returns the raw text of an object's first key, with its quotes, and that of its value.
 pub(super) fn first_member(object: &str) -> Option<(&str, &str)> {
     let rest = object.trim_start().strip_prefix('{')?.trim_start();
     let key_len = string_len(rest.strip_prefix('"')?)? + 2;
@@ -64,7 +66,7 @@ pub(super) fn first_member(object: &str) -> Option<(&str, &str)> {
     Some((key, rest[..value_len(rest)].trim_end()))
 }
 
-/// Returns the length of a string up to its closing quote.
+/// Counts the bytes of a string before its closing quote. Returns `None` if it has none.
 fn string_len(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     for (at, next) in text.char_indices() {
@@ -78,7 +80,7 @@ fn string_len(text: &str) -> Option<usize> {
     None
 }
 
-/// Returns the length of a value up to the comma behind it, or the closing bracket around it.
+/// Counts the bytes of a value up to the comma after it, or the closing bracket around it.
 fn value_len(text: &str) -> usize {
     let mut scan = JsonScan::default();
     for (at, next) in text.char_indices() {
@@ -90,12 +92,13 @@ fn value_len(text: &str) -> usize {
     text.len()
 }
 
-/// Writes JSON as Python does, which models were trained on: blanks behind `,` and `:`, and no ASCII escapes.
+/// Writes JSON as Python does, with blanks after `,` and `:` and without ASCII escapes. Models were trained on this
+/// form.
 pub fn write(value: &Value, indent: Option<usize>) -> String {
     write_with(value, indent, None)
 }
 
-/// Writes JSON with these texts between items, and behind keys. Without them it is as [`write()`] has it.
+/// Writes JSON with these two texts after items and after keys. Without them it writes as [`write()`] does.
 pub fn write_with(value: &Value, indent: Option<usize>, separators: Option<[&str; 2]>) -> String {
     let [item, key] = separators.unwrap_or([if indent.is_some() { "," } else { ", " }, ": "]);
     let lines = indent.map(|indent| " ".repeat(indent));
@@ -107,11 +110,11 @@ pub fn write_with(value: &Value, indent: Option<usize>, separators: Option<[&str
     String::from_utf8(written).expect("JSON is written in UTF-8")
 }
 
-/// Writes JSON in one line, or each item in a line of its own.
+/// Writes JSON in one line, or each item on a line of its own.
 struct Python<'a> {
     item: &'a str,
     key: &'a str,
-    /// The indent of a line; none where there are no lines.
+    /// The indent of one level. `None` if everything is in one line.
     lines: Option<&'a str>,
     depth: usize,
     is_empty: bool,

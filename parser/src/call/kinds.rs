@@ -1,7 +1,7 @@
 //! The kinds of JSON values that a schema allows, and how a value without quotes is read by them.
 //!
-//! A family that writes values between tags writes a text as it is, and anything else as JSON. So `2` is a text or a
-//! number by the tool's schema. Reader and constraint decide it here, alike.
+//! A family that writes values between tags writes a text as it is, and anything else as JSON. So the schema of the
+//! tool decides whether `2` is a text or a number. The reader and the constraint both decide it here, and so alike.
 
 use madang_actors::protocol::ToolSpec;
 use serde_json::Value;
@@ -12,13 +12,13 @@ use super::python;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Kinds(u8);
 
-/// The most references and schemas in each other that are followed.
+/// How many references and schemas are followed into each other.
 const MAX_DEPTH: usize = 32;
 
 impl Kinds {
     /// A text.
     pub const TEXT: Self = Self(1);
-    /// The kinds that one word writes.
+    /// The kinds that are written as one word: null and the truth values.
     pub const WORDS: Self = Self(2 | 4);
     const NULL: Self = Self(2);
     const BOOLEAN: Self = Self(4);
@@ -28,12 +28,13 @@ impl Kinds {
     const NONE: Self = Self(0);
     const ANY: Self = Self(63);
 
-    /// Lists the kinds that a part of this schema allows.
+    /// Returns the kinds that `schema`, a part of `root`, allows. Returns all kinds if the schema does not say, or if
+    /// it is nested too deeply to be followed.
     pub fn of(root: &Value, schema: &Value) -> Self {
         Self::within(root, schema, MAX_DEPTH)
     }
 
-    /// Lists the kinds of an argument of a tool, which may be unknown.
+    /// Returns the kinds of a tool's argument. Returns all kinds if the tool or the argument is unknown.
     pub(super) fn of_argument(tool: Option<&ToolSpec>, key: &str) -> Self {
         let argument = tool.and_then(|tool| {
             let root = &*tool.parameters;
@@ -103,7 +104,7 @@ impl Kinds {
         }
     }
 
-    /// Joins two sets.
+    /// Returns the union of two sets.
     pub const fn or(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
@@ -112,22 +113,22 @@ impl Kinds {
         Self(self.0 & other.0)
     }
 
-    /// Tells whether one of these kinds is among them.
+    /// Returns whether the sets have a kind in common.
     pub fn has(self, other: Self) -> bool {
         self.and(other) != Self::NONE
     }
 
-    /// Tells whether there is a kind besides these.
+    /// Returns whether the set has a kind that `than` lacks.
     pub const fn has_others(self, than: Self) -> bool {
         self.0 & !than.0 != 0
     }
 
-    /// Tells whether this text is read as a text where it stands without quotes.
+    /// Returns whether this text, written without quotes, is read as the same text.
     pub fn reads_as_text(self, text: &str) -> bool {
         matches!(serde_json::from_str(&self.read(text)), Ok(Value::String(read)) if read == text)
     }
 
-    /// Reads a value that stands without quotes as JSON.
+    /// Reads a value without quotes, and returns it as JSON.
     pub(super) fn read(self, text: &str) -> String {
         let as_text = || Value::from(text).to_string();
         if self == Self::TEXT {
@@ -147,7 +148,7 @@ fn union(kinds: impl Iterator<Item = Kinds>) -> Kinds {
     kinds.fold(Kinds::NONE, Kinds::or)
 }
 
-/// Reads JSON, or what Python writes in its place, as some templates do.
+/// Reads JSON, or what Python writes in its place, as some templates do. Returns the kind and the JSON.
 fn json(text: &str) -> Option<(Kinds, String)> {
     let kind = |json: &str| serde_json::from_str(json).ok().map(|value| Kinds::of_value(&value));
     if let Some(kind) = kind(text) {

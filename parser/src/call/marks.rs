@@ -1,4 +1,4 @@
-//! Reads and writes calls whose name and arguments, which are JSON, are set between texts of the family.
+//! Reads and writes calls that have the name and the arguments, as JSON, between texts of the family.
 
 use madang_actors::protocol::WantedCall;
 
@@ -7,16 +7,16 @@ use super::{Malformed, wanted};
 /// Stands for an id or a number in the texts of [`Marks`].
 const ID: char = '#';
 
-/// The texts of a family around name and arguments.
+/// The texts of a family around the name and the arguments.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Marks {
     /// The text before the name.
     pub before: &'static str,
-    /// The texts that may separate the name from the arguments; the first is the one that we write.
+    /// The texts that may separate the name from the arguments. The first is the one that we write.
     pub between: &'static [&'static str],
     /// The text after the arguments.
     pub after: &'static str,
-    /// The text between two calls of one block, if a block may have several.
+    /// The text between two calls of one block. `None` if a block is one call.
     pub(crate) separator: Option<&'static str>,
 }
 
@@ -24,7 +24,7 @@ impl Marks {
     /// The base of the rows: a block is one call, and nothing surrounds it.
     pub(crate) const BASE: Self = Self { before: "", between: &[], after: "", separator: None };
 
-    /// Reads a call that has been scanned.
+    /// Reads a whole call. Returns [`Malformed`] if it has no arguments, or no name between the texts of the family.
     pub(super) fn read(&self, call: &str) -> Result<WantedCall, Malformed> {
         let (head, arguments) = call.split_at(call.find('{').ok_or(Malformed)?);
         let head = match self.before.trim().rsplit(ID).next() {
@@ -49,12 +49,12 @@ impl Marks {
         self.between.first().copied().unwrap_or_default()
     }
 
-    /// Tells whether a call has the text between name and arguments as we write it.
+    /// Returns whether a call contains the text between name and arguments as we write it.
     pub fn is_separated(&self, call: &str) -> bool {
         Self::literals(self.between()).all(|literal| call.contains(literal))
     }
 
-    /// Tells whether more than the end of the last call has come.
+    /// Returns whether more has come than the end of the last call.
     pub(super) fn has_begun(&self, rest: &str) -> bool {
         let (rest, after) = (rest.trim(), self.after.trim());
         !after.starts_with(rest)
@@ -67,13 +67,13 @@ impl Marks {
         all.flat_map(Self::literals)
     }
 
-    /// Splits one of these texts at its ids into the parts that are always the same.
+    /// Splits one of these texts at its ids, and returns the parts that are always the same.
     pub fn literals(text: &str) -> impl Iterator<Item = &str> {
         text.split(ID)
     }
 }
 
-/// Tells whether a text is the one of the family, except for blanks around it.
+/// Returns whether a text is this text of the family, apart from blanks around it.
 fn fits(family: &str, text: &str) -> bool {
     let (family, text) = (family.trim(), text.trim());
     match family.split_once(ID) {

@@ -1,19 +1,19 @@
-//! Reads a tool call as a model wrote it, as far as possible, so that the model can be told its error.
+//! Reads a tool call as a model wrote it, as far as possible, so that the model can be told what is wrong with it.
 //!
 //! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, Python (`python`), the family's own
-//! texts around the arguments (`marks`), or each argument between `tags`. Its rules tell `scan` where a call ends while
-//! text still arrives. `read` then takes name and arguments out of the call:
+//! texts around the arguments (`marks`), or each argument between `tags`. By the rules of the form, `scan` finds the
+//! end of a call while text still arrives. `read` then takes the name and the arguments out of the call:
 //!
 //! ```text
 //! call:save{title:<|"|>Plan<|"|>}   gives   save, {"title":"Plan"}
 //! ```
 //!
-//! `write` renders an earlier call for templates that do not.
+//! `write` writes an earlier call, for templates that write none.
 //!
 //! Invariants:
-//! - A call needs a name; one without is malformed.
+//! - A call without a name is malformed, and so is a call between tags without its end.
 //! - Arguments become JSON if they can be read. Broken ones stay as the model wrote them, and the dispatcher reports
-//!   them: no reader repairs or guesses a value.
+//!   them. No reader repairs or guesses a value.
 //! - No input panics or overflows the stack, however deep it is nested.
 
 pub mod braces;
@@ -38,7 +38,7 @@ pub(crate) use scan::{Scan, Seen, held};
 use json::member;
 use scan::{ScanRules, TagRules};
 
-/// A call that names no tool.
+/// A call that names no tool, or that is not in the form of the family.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Malformed;
 
@@ -58,14 +58,14 @@ pub enum CallForm {
     Marked(&'static Marks),
     /// `NAME`, and each key and value between tags of the family.
     Tagged(&'static Tags),
-    /// `call:NAME{key:value}`, with strings between this mark.
+    /// `call:NAME{key:value}`, with strings between two of this mark.
     Braces(&'static str),
     /// `[NAME(key=value)]`.
     Python,
 }
 
 impl CallForm {
-    /// Begins to look for the ends of calls; the texts in `ends` end a block.
+    /// Begins to look for the ends of calls. Each of the texts in `ends` ends a block.
     pub(crate) fn scan(self, ends: &'static [&'static str]) -> Scan {
         match self {
             Self::Tagged(tags) => Scan::tags(tags.rules(ends)),
@@ -90,7 +90,7 @@ impl CallForm {
         match self {
             Self::Object { .. } | Self::Tagged(_) => json,
             Self::Objects(_) => ScanRules { is_list: true, ..json },
-            // The texts have brackets of their own.
+            // The texts of the family contain square brackets.
             Self::Marked(marks) => ScanRules {
                 opening: &['{'],
                 closing: &['}'],
@@ -108,8 +108,9 @@ impl CallForm {
         }
     }
 
-    /// Reads a call with its separator. Arguments become JSON if possible, and otherwise keep the model's text. Of these
-    /// tools a value without quotes has its kind.
+    /// Reads a call, with the separator before it. Arguments become JSON if possible, and otherwise keep the model's
+    /// text. The schemas in `tools` say which kind a value between tags has. Returns [`Malformed`] if the call names no
+    /// tool or is not in this form.
     pub(crate) fn read(self, call: &str, tools: &[ToolSpec]) -> Result<WantedCall, Malformed> {
         let is_list = self.rules(&[]).is_list;
         let call = if is_list { call.trim_start_matches(is_separator) } else { call.trim() };
@@ -139,7 +140,8 @@ impl CallForm {
         }
     }
 
-    /// Writes a call as the model would, for templates that write none. `arguments` is JSON, unless the model broke it.
+    /// Writes a call as the model would, for templates that write none. `arguments` is JSON, unless the model wrote it
+    /// broken.
     pub fn write(self, name: &str, arguments: &str) -> String {
         let quoted = Value::from(name);
         match self {
@@ -163,7 +165,7 @@ impl CallForm {
 }
 
 impl CallForm {
-    /// Tells whether the rest of a block, after its last whole call, begins another.
+    /// Returns whether `rest`, what follows the last whole call of a block, begins another call.
     pub(crate) fn has_begun(self, rest: &str) -> bool {
         match self {
             Self::Marked(marks) => marks.has_begun(rest),
@@ -174,7 +176,7 @@ impl CallForm {
         }
     }
 
-    /// Returns the text between two calls of a block; `None` if a block has one, or lists them in brackets.
+    /// Returns the text between two calls of a block. Returns `None` if a block is one call, or a list in brackets.
     pub fn separator(self) -> Option<&'static str> {
         match self {
             Self::Marked(marks) => marks.separator,
@@ -183,7 +185,7 @@ impl CallForm {
         }
     }
 
-    /// Lists the texts that a model writes inside of a call, besides JSON and Python.
+    /// Lists the texts that a model writes inside a call, apart from those of JSON and Python.
     pub(crate) fn texts(self) -> Vec<&'static str> {
         match self {
             Self::Marked(marks) => marks.texts().collect(),
@@ -198,12 +200,12 @@ fn is_separator(letter: char) -> bool {
     letter.is_whitespace() || matches!(letter, '[' | ',')
 }
 
-/// Reads an object with a name and arguments.
+/// Reads an object that has a name and arguments.
 fn object(call: &str) -> Result<WantedCall, Malformed> {
     of_members(member(call, "name"), call)
 }
 
-/// Reads the arguments of an object whose name is this JSON.
+/// Reads the arguments of an object. `name` is its name as JSON.
 fn of_members(name: Option<&str>, call: &str) -> Result<WantedCall, Malformed> {
     let name: String = name.and_then(|name| serde_json::from_str(name).ok()).ok_or(Malformed)?;
     let arguments =

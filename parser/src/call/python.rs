@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::json;
 
-/// Reads the arguments between their parentheses as a JSON object; `None` if the text is broken.
+/// Reads arguments, with the parentheses around them, as a JSON object. Returns `None` if the text is broken.
 pub(super) fn to_json(text: &str) -> Option<String> {
     let mut json = String::new();
     // The closing marks of the open brackets, in Python and in JSON.
@@ -72,7 +72,8 @@ fn plain(word: &str) -> Option<&str> {
     })
 }
 
-/// Splits a text into the string before its closing quote, and the rest behind the quote.
+/// Splits a text into the string before its closing quote and the rest after the quote. Returns `None` if the quote is
+/// missing.
 fn string(text: &str, quote: char) -> Option<(String, &str)> {
     let mut units: Vec<u16> = Vec::new();
     let mut letters = text.char_indices();
@@ -113,7 +114,7 @@ fn string(text: &str, quote: char) -> Option<(String, &str)> {
     None
 }
 
-/// Writes the arguments of a call from JSON; returns the text itself if it is no object.
+/// Writes the arguments of a call from JSON. Returns the text itself if it is not an object.
 pub(super) fn keywords(arguments: &str) -> String {
     let Ok(Value::Object(members)) = serde_json::from_str(arguments) else {
         return arguments.to_owned();
@@ -141,7 +142,7 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// Lists all forms of a value in a call: with either quote, and with the words of Python or JSON.
+/// Lists all forms in which a call may write a value: with either quote, and with the words of Python or of JSON.
 pub fn literals(value: &Value) -> Vec<String> {
     let mut ways = vec![written(value), json::write(value, None)];
     if let Value::String(text) = value

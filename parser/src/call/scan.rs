@@ -1,23 +1,23 @@
-//! Finds the ends of calls in a block while text still arrives: brackets, counted outside of quotes, or tags.
+//! Finds the ends of calls in a block while text still arrives, by tags or by brackets outside of quotes.
 
 /// The syntax of a block of calls.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ScanRules {
-    /// The marks around quoted text.
+    /// The marks that may surround quoted text. A quote ends with the mark that began it.
     pub(super) quotes: [&'static str; 2],
-    /// Whether a backslash in quoted text escapes the next letter.
+    /// Whether a backslash in quoted text escapes the next character.
     pub(super) has_escapes: bool,
     pub(super) opening: &'static [char],
     pub(super) closing: &'static [char],
-    /// Whether the calls may stand between square brackets.
+    /// Whether the calls may be a list in square brackets.
     pub(super) is_list: bool,
-    /// Whether a block goes on after a call that is in no list.
+    /// Whether a block that is no list goes on after a call.
     pub(super) is_several: bool,
-    /// Texts that end the block outside of quotes.
+    /// The texts that end the block if they are outside of quotes.
     pub(super) ends: &'static [&'static str],
 }
 
-/// A finding in the block.
+/// What was found in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Seen {
     /// A call that ends before this byte.
@@ -26,7 +26,7 @@ pub(crate) enum Seen {
     End(usize),
 }
 
-/// Follows a block of calls from its first letter on.
+/// Follows a block of calls from its first character on.
 #[derive(Debug, Clone)]
 pub(crate) enum Scan {
     Brackets(BracketScan),
@@ -42,7 +42,7 @@ impl Scan {
         Self::Tags(TagScan { rules, is_in_value: false, looked_at: 0, has_calls: false })
     }
 
-    /// Tells whether a call has ended.
+    /// Returns whether a call has ended.
     pub(crate) fn has_calls(&self) -> bool {
         match self {
             Self::Brackets(scan) => scan.has_calls,
@@ -50,7 +50,7 @@ impl Scan {
         }
     }
 
-    /// Tells whether the block ends with its first call.
+    /// Returns whether the block ends with its first call.
     pub(crate) fn is_single(&self) -> bool {
         match self {
             Self::Brackets(scan) => scan.is_single(),
@@ -58,7 +58,8 @@ impl Scan {
         }
     }
 
-    /// Looks at the new text. `text` begins with the block, or behind the last call once the caller has removed that.
+    /// Reads on in `text` and returns the next end, or `None` if more text must come first. `text` begins with the
+    /// block, or after the last call that was returned, which the caller removes.
     pub(crate) fn look(&mut self, text: &str) -> Option<Seen> {
         match self {
             Self::Brackets(scan) => scan.look(text),
@@ -73,9 +74,9 @@ pub(crate) struct BracketScan {
     rules: ScanRules,
     depth: usize,
     quote: Option<&'static str>,
-    /// The depth of the calls; unknown before the first letter.
+    /// The depth of the calls. `None` before the first character that is not blank.
     base: Option<usize>,
-    /// The bytes that were looked at.
+    /// How many bytes have been read.
     looked_at: usize,
     has_calls: bool,
 }
@@ -148,35 +149,35 @@ impl BracketScan {
 /// The tags of a block of calls.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TagRules {
-    /// Begins an argument.
+    /// The text that begins an argument.
     pub(super) key: &'static str,
-    /// Ends a value.
+    /// The text that ends a value.
     pub(super) end: &'static str,
-    /// Ends a call.
+    /// The text that ends a call.
     pub(super) after: &'static str,
     /// Whether a block goes on after a call.
     pub(super) is_several: bool,
-    /// Texts that end the block outside of values.
+    /// The texts that end the block if they are outside of values.
     pub(super) ends: &'static [&'static str],
 }
 
-/// Follows a block of calls between tags. Only outside of a value does a tag mean anything.
+/// Follows a block of calls between tags. Inside a value, only the tag that ends it means something.
 #[derive(Debug, Clone)]
 pub(crate) struct TagScan {
     rules: TagRules,
     is_in_value: bool,
-    /// The bytes that were looked at.
+    /// How many bytes have been read.
     looked_at: usize,
     has_calls: bool,
 }
 
 impl TagScan {
-    /// Tells whether the block ends with its first call.
+    /// Returns whether the block ends with its first call.
     fn is_single(&self) -> bool {
         !self.rules.is_several
     }
 
-    /// Looks at the new text, as [`Scan::look`].
+    /// Reads on in `text`, as [`Scan::look`] does.
     fn look(&mut self, text: &str) -> Option<Seen> {
         let TagRules { key, end, after, .. } = self.rules;
         let outside: Vec<&str> =

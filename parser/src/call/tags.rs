@@ -1,11 +1,12 @@
-//! Reads and writes calls whose arguments stand between tags, each after its key.
+//! Reads and writes calls whose arguments are written between tags, each after its key.
 
 use madang_actors::protocol::{ToolSpec, WantedCall};
 use serde_json::Value;
 
 use super::{Malformed, TagRules, json, kinds::Kinds, wanted};
 
-/// The texts of a family around name, keys and values. Blanks at their ends are written, and may be missing or more.
+/// The texts of a family around the name, the keys and the values. We write the blanks at their ends. In a call that is
+/// read, blanks may be missing or added there.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tags {
     /// The text before the name.
@@ -16,20 +17,21 @@ pub struct Tags {
     pub key: &'static str,
     /// The text after a key.
     pub keyed: &'static str,
-    /// The text before a value: a text, and another. If they differ they tell which it is, else the schema does.
+    /// The texts before a value: before a text, and before any other value. If they are the same, the schema says which
+    /// it is.
     pub value: [&'static str; 2],
     /// The text after a value.
     pub end: &'static str,
     /// The text that ends the call.
     pub after: &'static str,
-    /// The text between two calls of one block, if a block may have several.
+    /// The text between two calls of one block. `None` if a block is one call.
     pub(crate) separator: Option<&'static str>,
-    /// The marks between which a text may stand, and which are no part of it.
+    /// The marks that may surround a text without being part of it.
     pub quotes: Option<[&'static str; 2]>,
 }
 
 impl Tags {
-    /// Reads a call that has been scanned. One without its end is none: more of its arguments may have been meant.
+    /// Reads a whole call. Returns [`Malformed`] if it has no end, because the model may have meant more arguments.
     pub(super) fn read(&self, call: &str, tools: &[ToolSpec]) -> Result<WantedCall, Malformed> {
         let [before, named, key, keyed, end, after] =
             [self.before, self.named, self.key, self.keyed, self.end, self.after].map(str::trim);
@@ -54,7 +56,7 @@ impl Tags {
         wanted(name, format!("{{{}}}", members.join(",")))
     }
 
-    /// Reads what stands between a key and the end of its value.
+    /// Reads what is between a key and the end of its value, and returns it as JSON.
     fn read_value(&self, value: &str, kinds: Kinds) -> Result<String, Malformed> {
         let [text, other] = self.value.map(str::trim);
         let (value, mark, kinds) = if self.is_typed() {
@@ -70,7 +72,7 @@ impl Tags {
             let value = value.trim_start().strip_prefix(text).ok_or(Malformed)?;
             (value, self.value[0], kinds)
         };
-        // A line of its own is not part of the value.
+        // A line break that belongs to the tags is not part of the value.
         let value =
             if mark.ends_with('\n') { value.strip_prefix('\n').unwrap_or(value) } else { value };
         let has_line = self.end.starts_with('\n');
@@ -82,24 +84,24 @@ impl Tags {
         })
     }
 
-    /// Returns what stands between the marks of a text; `None` if it has none.
+    /// Returns the text between its marks. Returns `None` if it has none.
     fn quoted<'v>(&self, value: &'v str) -> Option<&'v str> {
         let [open, close] = self.quotes?;
         value.strip_prefix(open)?.strip_suffix(close)
     }
 
-    /// Returns the rules that find the ends of calls; the texts in `ends` end a block.
+    /// Returns the rules that find the ends of calls. Each of the texts in `ends` ends a block.
     pub(super) fn rules(&self, ends: &'static [&'static str]) -> TagRules {
         let [key, end, after] = [self.key, self.end, self.after].map(str::trim);
         TagRules { key, end, after, is_several: self.separator.is_some(), ends }
     }
 
-    /// Tells whether the text before a value says that it is a text.
+    /// Returns whether the text before a value says that it is a text.
     pub fn is_typed(&self) -> bool {
         self.value[0] != self.value[1]
     }
 
-    /// Writes a call.
+    /// Writes a call. It has no arguments if `arguments` is not a JSON object.
     pub(super) fn write(&self, name: &str, arguments: &str) -> String {
         let Self { before, named, key, keyed, value: marks, end, after, .. } = self;
         let mut call = format!("{before}{name}{named}");
@@ -118,7 +120,7 @@ impl Tags {
         call + after
     }
 
-    /// Lists the texts that a model writes inside of a call.
+    /// Lists the texts that a model writes inside a call.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &'static str> {
         let Self { before, named, key, keyed, value: [text, other], end, after, .. } = *self;
         [before, named, key, keyed, text, other, end, after].into_iter()

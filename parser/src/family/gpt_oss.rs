@@ -1,4 +1,4 @@
-//! gpt-oss: messages in channels, and a call is one whose header names a tool, `to=functions.NAME`.
+//! gpt-oss, which writes messages in channels. A call is a message whose header names a tool, `to=functions.NAME`.
 
 use super::{Family, Opening};
 use crate::{

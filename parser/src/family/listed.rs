@@ -1,4 +1,4 @@
-//! Families that write calls as JSON behind a marker of their own: one row each.
+//! Families that write calls as JSON after a marker of their own: one row each.
 
 use super::{Family, Opening, THINK};
 use crate::call::{CallForm, Items};
@@ -65,7 +65,7 @@ pub const APERTUS: Family = Family {
     ..BASE
 };
 
-/// Granite 3, and Phi-4-mini with the end of its own.
+/// Granite 3, and Phi-4-mini, which closes a block with a marker of its own.
 pub const GRANITE_3: Family = Family {
     name: "granite3",
     opening: Opening::Marker("<|tool_call|>"),
@@ -112,7 +112,7 @@ pub const APRIEL: Family = Family {
     ..BASE
 };
 
-/// GigaChat 3.1: one object.
+/// GigaChat 3.1, which writes one object.
 pub const GIGACHAT: Family = Family {
     name: "gigachat",
     opening: Opening::Marker("<|function_call|>"),
@@ -122,14 +122,14 @@ pub const GIGACHAT: Family = Family {
     ..BASE
 };
 
-/// GigaChat 3, in a message with a role of its own.
+/// GigaChat 3, which writes a call in a message with a role of its own.
 pub const GIGACHAT_3: Family = Family {
     name: "gigachat3",
     opening: Opening::Marker("<|message_sep|>\n\nfunction call<|role_sep|>"),
     ..GIGACHAT
 };
 
-/// HyperCLOVA X SEED, in a message with a role of its own.
+/// HyperCLOVA X SEED, which writes calls in a message with a role of its own.
 pub const HYPERCLOVA: Family = Family {
     name: "hyperclova",
     opening: Opening::Marker("-> tool/function_call"),

@@ -1,4 +1,4 @@
-//! Llama 3.1 to 4: the answer is `{"name": .., "parameters": {..}}` and nothing else.
+//! Llama 3.1 to 4, whose answer is `{"name": .., "parameters": {..}}` and nothing else.
 
 use super::{Family, Opening, THINK};
 use crate::call::CallForm;

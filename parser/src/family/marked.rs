@@ -44,7 +44,7 @@ const SOLAR_MARKS: Marks = Marks {
 pub const MISTRAL_MARKED: Family =
     Family { name: "mistral-marked", form: CallForm::Marked(&MISTRAL_MARKS), ..super::MISTRAL };
 
-/// DeepSeek R1 and V3, and what is distilled from them.
+/// DeepSeek R1 and V3, and the models distilled from them.
 pub const DEEPSEEK_R1: Family = Family {
     name: "deepseek-r1",
     form: CallForm::Marked(&DEEPSEEK_R1_MARKS),
@@ -80,7 +80,7 @@ pub const DEEPSEEK_V3_1: Family = Family {
     ..BASE
 };
 
-/// Kimi K2. An id holds the name: `functions.NAME:0`.
+/// Kimi K2, whose ids hold the name: `functions.NAME:0`.
 pub const KIMI_K2: Family = Family {
     name: "kimi-k2",
     opening: Opening::Marker("<|tool_calls_section_begin|>"),

@@ -1,4 +1,4 @@
-//! Mistral up to Small 3.1: a list of objects behind `[TOOL_CALLS]`. Later ones are among the `marked`.
+//! Mistral up to Small 3.1: a list of objects after `[TOOL_CALLS]`. Later ones are rows of `marked`.
 
 use super::{Family, Opening};
 use crate::call::{CallForm, Items};
@@ -19,7 +19,7 @@ const FRAMES: &[&str] = &[
     "[ARGS]",
 ];
 
-/// Up to Mistral Small 3.1.
+/// The family of Mistral up to Small 3.1.
 pub const MISTRAL: Family = Family {
     name: "mistral",
     opening: OPENING,

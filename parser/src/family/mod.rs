@@ -1,17 +1,19 @@
-//! The known families of models: how each opens, writes and closes a tool call, frames its messages, and learns of its
-//! tools.
+//! The known families of models: how each one opens, writes and closes a tool call, frames its messages, and is told
+//! about its tools.
 //!
-//! One file a family, with one constant, or a row of a table (`marked`, `tagged`, `listed`); all other code is common:
+//! Each family is one constant, in a file of its own or as a row of a table (`marked`, `tagged`, `listed`). All other
+//! code is common to them:
 //! - [`call`](crate::call) reads and writes calls in the family's form.
 //! - The [`Parser`](crate::Parser) finds the family's markers in the stream.
-//! - `madang-llama` chooses the family by probing the model's template, in the order of [`FAMILIES`]. It constrains calls
-//!   to the family's form, and keeps its markers out of the text of users and tools.
+//! - `madang-llama` chooses the family by trying the model's template, in the order of [`FAMILIES`]. It constrains
+//!   calls to the family's form, and keeps the family's markers out of the text of users and tools.
 //!
 //! A model of no known family uses `envelope`: JSON that the system text describes.
 //!
 //! Invariants:
-//! - Names of models play no part. A family is known by what the template writes, or by its marker in the vocabulary.
-//! - The more particular form stands first in the list, because its calls could be read as the plainer one.
+//! - The name of a model plays no part. A family is known by what the template writes, or by its marker in the
+//!   vocabulary.
+//! - A more particular form comes before a plainer one, because its calls could be read as the plainer one.
 
 mod envelope;
 mod function_gemma;
@@ -45,7 +47,7 @@ pub use tagged::{
 
 use crate::{call::CallForm, header::Channels};
 
-/// The way in which a family talks.
+/// How the models of one family write.
 #[derive(Debug)]
 pub struct Family {
     /// The name in logs and tests.
@@ -54,14 +56,14 @@ pub struct Family {
     pub opening: Opening,
     /// The form of its calls.
     pub form: CallForm,
-    /// The texts that close a block of calls; prompts use the first.
+    /// The texts that close a block of calls. Prompts use the first.
     pub closing: &'static [&'static str],
-    /// The marks around thinking aloud.
+    /// The marks around the model's thinking.
     pub thinking: [&'static str; 2],
-    /// Other texts with a meaning in this family's prompts. They must not come out of foreign texts, with or without a
-    /// token for them.
+    /// Other texts that mean something in this family's prompts. They must not come out of foreign texts, whether they
+    /// have a token of their own or not.
     pub frames: &'static [&'static str],
-    /// The instruction to write a call, for models whose templates list no tools.
+    /// The instruction to write a call, for models whose templates list no tools. `None` if a model needs none.
     pub instruction: Option<&'static str>,
 }
 
@@ -72,11 +74,11 @@ pub enum Opening {
     Marker(&'static str),
     /// The header of a message, which names the tool.
     Header(&'static Channels),
-    /// The whole answer is a call: an object with this first key, fenced or not.
+    /// The whole answer is a call: an object with this first key, in a fence or not.
     Answer(&'static str),
 }
 
-/// All families whose calls can be told from other text, the most particular first. Other models use envelopes.
+/// All families, the most particular first. A model of no other family uses the last one, the envelope.
 pub const FAMILIES: [&Family; 32] = [
     &GEMMA_4,
     &FUNCTION_GEMMA,
@@ -116,7 +118,7 @@ pub const FAMILIES: [&Family; 32] = [
 const THINK: [&str; 2] = ["<think>", "</think>"];
 
 impl Family {
-    /// Returns the marker that opens a call.
+    /// Returns the marker that opens a call. Returns `None` if a header or the whole answer does.
     pub fn marker(&self) -> Option<&'static str> {
         match self.opening {
             Opening::Marker(marker) => Some(marker),
@@ -133,30 +135,30 @@ impl Family {
         marks.into_iter().flatten()
     }
 
-    /// Lists markers that a model writes and that the parser waits for.
+    /// Lists the markers that a model writes and that the parser waits for.
     pub fn spoken(&self) -> impl Iterator<Item = &'static str> {
         let marks = self.marker().into_iter().chain(self.header_marks());
         marks.chain(self.closing.iter().copied()).chain(self.thinking)
     }
 
-    /// Lists the texts that a model writes inside of a block of calls.
+    /// Lists the texts that a model writes inside a block of calls.
     pub fn inner(&self) -> impl Iterator<Item = &'static str> {
-        // Behind a call of several there may be another, or the closing.
+        // If a block may have several calls, the closing marker or another call may follow each.
         let has_closing = self.form.separator().is_some();
         let closing = self.closing.iter().copied().filter(move |_| has_closing);
         let texts = self.form.texts().into_iter().chain(closing);
         texts.map(str::trim).filter(|text| !text.is_empty())
     }
 
-    /// Lists all texts with a meaning in this family's prompts.
+    /// Lists all texts that mean something in this family's prompts.
     pub fn markers(&self) -> impl Iterator<Item = &'static str> {
-        // Others mean something only beside these.
+        // Other texts mean something only next to these.
         let is_mark = |text: &&str| text.len() > 3 && text.contains(['<', '[']);
         self.spoken().chain(self.inner().filter(is_mark)).chain(self.frames.iter().copied())
     }
 }
 
-/// Families are the same if they are the same constant.
+/// Compares families by their names.
 impl PartialEq for Family {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

@@ -118,7 +118,7 @@ pub const GLM: Family = Family {
     ..BASE
 };
 
-/// GLM 4.7, Laguna S, Spark 2.5: the same tags without lines.
+/// GLM 4.7, Laguna S and Spark 2.5, which write the tags of GLM without line breaks.
 pub const GLM_TIGHT: Family =
     Family { name: "glm-4.7", form: CallForm::Tagged(&GLM_TIGHT_TAGS), ..GLM };
 

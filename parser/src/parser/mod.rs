@@ -1,5 +1,5 @@
-//! Separates text for the person, thinking and tool calls in a stream. Pure: the same result for every split of the
-//! text.
+//! Separates text for the person, thinking and tool calls in a stream. The result is the same however the text is
+//! split.
 
 use std::sync::Arc;
 
@@ -12,37 +12,37 @@ use crate::{
     signs::{Sign, Signs, TOKEN, answer_begins},
 };
 
-/// A part of an answer, as the parser tells it from the others.
+/// A part of an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Segment {
     /// Text for the person.
     Text(String),
-    /// The model thinking aloud.
+    /// The model's thinking.
     Thinking(String),
-    /// A tool call, whole.
+    /// A whole tool call.
     Call(WantedCall),
-    /// What was meant as a tool call and cannot be read, as a call that is refused.
+    /// Text that was meant as a tool call and cannot be read, as a call that is refused.
     Malformed(WantedCall),
 }
 
-/// The stream so far. Text is released as soon as it cannot begin a marker. Blank space at the beginning and the end of
-/// the text is dropped.
+/// Reads one answer as it arrives. Text is released as soon as it cannot begin a marker. Blank space at the beginning
+/// and the end of the text is dropped.
 #[derive(Debug, Clone)]
 pub struct Parser {
     family: &'static Family,
-    /// Texts that end the answer.
+    /// The texts that end the answer.
     stops: &'static [&'static str],
-    /// Whether an answer in the form of a call is a call.
+    /// Whether anything in the answer can be a call.
     has_tools: bool,
-    /// The tools by which arguments are read.
+    /// The tools whose schemas say how arguments are read.
     tools: Arc<[ToolSpec]>,
-    /// Whether a token opens calls, instead of a text like its name.
+    /// Whether a token opens calls, and not a text that looks like it.
     opens_by_token: bool,
-    /// What opens a call in a form that is not known.
+    /// The text that opens a call in an unknown form.
     foreign: Option<Arc<str>>,
     signs: Signs,
     state: State,
-    /// Text that is not understood yet.
+    /// Text that is not yet read.
     rest: String,
     has_text: bool,
     is_stopped: bool,
@@ -50,22 +50,22 @@ pub struct Parser {
 
 #[derive(Debug, Clone)]
 enum State {
-    /// Only blank space has come: an answer that is nothing but a call may begin here.
+    /// Only blank space has come. An answer that is nothing but a call may begin here.
     Start,
     Text,
     Thinking,
-    /// Inside a block of calls; `rest` is its unreleased part.
+    /// Inside a block of calls. `rest` is the part of it that was not yet read.
     Calls(Scan),
-    /// Behind a block, before a possible closing marker.
+    /// After a call or a block, before a closing marker that may come.
     AfterCalls,
     /// At the header of a message.
     Header,
-    /// Inside of a call in a form that is not known: all that follows.
+    /// Inside a call in an unknown form, which all that follows belongs to.
     ForeignCall,
 }
 
 impl Parser {
-    /// Begins an answer of this family, which each of the texts in `stops` ends.
+    /// Begins an answer of this family. Each of the texts in `stops` ends it.
     pub fn new(family: &'static Family, stops: &'static [&'static str]) -> Self {
         Self {
             family,
@@ -83,7 +83,7 @@ impl Parser {
         .signed(Vec::new())
     }
 
-    /// Writes down the signs of the text.
+    /// Collects the signs to look for, after one of the options changed.
     fn signed(mut self, guarded: Vec<String>) -> Self {
         let mut signs = Signs::new(self.family, guarded);
         if let Some(opening) =
@@ -91,7 +91,7 @@ impl Parser {
         {
             signs.add(opening, Sign::Call);
         }
-        // A text may well name it; at the beginning of an answer it does more than that.
+        // The text may well be named in the middle of an answer. At its beginning it is a call even without a token.
         if let Some(foreign) =
             self.foreign.as_ref().filter(|text| self.has_tools && signs.guards(text))
         {
@@ -104,37 +104,38 @@ impl Parser {
         self
     }
 
-    /// Starts in thinking, which the prompt has opened.
+    /// Begins inside thinking, because the prompt has opened it.
     pub fn thinking(mut self) -> Self {
         self.state = State::Thinking;
         self
     }
 
-    /// Offers these tools. Without any an answer is text, since none may be called.
+    /// Offers these tools. If there are none, the answer is nothing but text, since no call is allowed.
     pub fn offering(self, tools: Arc<[ToolSpec]>) -> Self {
         let guarded = self.signs.guarded();
         Self { has_tools: !tools.is_empty(), tools, ..self }.signed(guarded)
     }
 
-    /// Lets only [`open_call`](Self::open_call) open a call: the marker as text is text.
+    /// Lets only [`open_call`](Self::open_call) open a call. The marker in ordinary text is then text.
     pub fn opened_by_token(mut self) -> Self {
         self.opens_by_token = true;
         let guarded = self.signs.guarded();
         self.signed(guarded)
     }
 
-    /// Lets these texts be part of a mark only where [`push_token`](Self::push_token) adds them.
+    /// Counts these texts as part of a mark only if [`push_token`](Self::push_token) adds them.
     pub fn guarding(self, parts: Vec<String>) -> Self {
         self.signed(parts)
     }
 
-    /// Takes an answer that begins with this text for a call that failed.
+    /// Takes an answer that begins with this text for a call that cannot be read.
     pub fn failing(self, foreign: Option<Arc<str>>) -> Self {
         let guarded = self.signs.guarded();
         Self { foreign, ..self }.signed(guarded)
     }
 
-    /// Opens a call by its token. False inside of another call, in thinking, or without tools.
+    /// Opens a call by its token, and returns whether it did. It does not inside another call, a header or thinking,
+    /// without tools, or after a stop text.
     pub fn open_call(&mut self, found: &mut Vec<Segment>) -> bool {
         let may_open = match self.state {
             State::Start | State::Text | State::AfterCalls => self.has_tools && !self.is_stopped,
@@ -148,17 +149,18 @@ impl Parser {
         may_open
     }
 
-    /// Returns the unreleased text of the open block of calls.
+    /// Returns the part of the open block of calls that was not yet read. Returns `None` if no block is open.
     pub fn open_block(&self) -> Option<&str> {
         matches!(self.state, State::Calls(_)).then_some(self.rest.as_str())
     }
 
-    /// Tells whether a stop text has come, after which the stream does not matter.
+    /// Returns whether a stop text has come. What follows it is ignored.
     pub fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// Adds the next piece of the stream. Text that follows text in `found` is joined with it, and so is thinking.
+    /// Adds the next piece of the stream, and appends to `found` what can be told of it. Text that follows text there
+    /// is joined to it, and so is thinking.
     pub fn push(&mut self, piece: &str, found: &mut Vec<Segment>) {
         if self.is_stopped {
             return;
@@ -167,12 +169,12 @@ impl Parser {
         while self.step(found) {}
     }
 
-    /// Adds a guarded text that a token wrote.
+    /// Adds a guarded text that a token wrote, and appends to `found` as [`push`](Self::push) does.
     pub fn push_token(&mut self, text: &str, found: &mut Vec<Segment>) {
         if self.is_stopped {
             return;
         }
-        // Inside of a call texts and tokens mean the same.
+        // Inside a call, a text and a token mean the same.
         if !matches!(self.state, State::Calls(_)) {
             self.rest.push(TOKEN);
         }
@@ -180,7 +182,7 @@ impl Parser {
         while self.step(found) {}
     }
 
-    /// Ends the stream. Reads an open call as far as it goes, unless the stream was cut off.
+    /// Ends the stream. If it was cut off, an open call is dropped. If not, the call is read as far as it goes.
     pub fn finish(&mut self, was_cut_off: bool, found: &mut Vec<Segment>) {
         let rest = std::mem::take(&mut self.rest);
         match &self.state {
@@ -199,13 +201,13 @@ impl Parser {
             | State::Calls(_)
             | State::AfterCalls
             | State::ForeignCall
-            // A header without a message says nothing.
+            // A header without a message has no text.
             | State::Header => (),
         }
         self.state = State::Text;
     }
 
-    /// Reads the next part of `rest`; false if more must come first.
+    /// Reads the next part of `rest`. Returns false if more text must come first.
     fn step(&mut self, found: &mut Vec<Segment>) -> bool {
         match &mut self.state {
             State::Start => self.start(),
@@ -303,7 +305,7 @@ impl Parser {
         let Some((begin, end, sign)) = self.signs.first(&self.rest) else {
             let held = self.signs.held(&self.rest);
             let text: String = self.rest.drain(..self.rest.len() - held).collect();
-            // Blank space waits for a possible marker; at the end of the text it is dropped.
+            // Blank space waits, because a marker may follow. At the end of the text it is dropped.
             let ready = text.trim_end().len();
             self.rest.insert_str(0, &text[ready..]);
             self.give_text(&text[..ready], found);
@@ -316,7 +318,7 @@ impl Parser {
         }
         match sign {
             Sign::Think => self.state = State::Thinking,
-            // The opening marker is in the prompt, or never came.
+            // The opening marker is in the prompt, or is missing.
             Sign::Thought => {
                 self.state = if self.has_text { State::Text } else { State::Start };
             }
@@ -362,7 +364,7 @@ impl Parser {
         let behind = closed.unwrap_or(behind);
         let used = self.rest.len() - behind.len();
         self.rest.drain(..used);
-        // Behind a call, anything but another call is text.
+        // After a call, anything but another call is text.
         self.state = State::Text;
         true
     }
