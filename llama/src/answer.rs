@@ -17,7 +17,7 @@ use super::{
     vocabulary::Vocabulary,
 };
 
-/// Whether a completion goes on.
+/// How a completion goes on after a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     GoesOn,
@@ -29,27 +29,27 @@ pub(super) struct Answer {
     sampler: Sampler,
     utf8: Utf8,
     parser: Parser,
-    /// The token that opens calls, if the model has one.
+    /// The token that opens calls. `None` if the model has none.
     opens: Option<u32>,
     /// The tokens that are parts of what opens calls, by their texts.
     parts: HashMap<u32, String>,
-    /// The grammar of allowed calls; `None` if the schemas cannot be followed.
+    /// The grammar of allowed calls. `None` if the schemas cannot be followed.
     calls: Option<Grammar>,
     guide: Guide,
     generated: Vec<u32>,
-    /// The token that opens calls, if no tool may be called.
+    /// The token that opens calls, if it is banned because no tool may be called.
     banned: Option<u32>,
     has_parallel_calls: bool,
     completion: Completion,
     repetition: Repetition,
-    /// The answer repeats itself.
+    /// Whether the answer repeats itself.
     is_repeated: bool,
 }
 
 /// The latest tokens that count for the repeat penalty.
 const RECENT: usize = 64;
 
-/// The bytes of forced text that become tokens at once, which takes less than a decode.
+/// The most bytes of forced text that become tokens at once. This takes less time than a decode.
 const FORCED_BYTES: usize = 1_024;
 
 /// The constraint on the call that is being written.
@@ -58,7 +58,7 @@ enum Guide {
     None,
     Follows {
         guide: Box<CallGuide>,
-        /// The first token of the block, where it is known.
+        /// The position of the block's first token. `None` if it is unknown.
         begin: Option<usize>,
     },
     /// The call cannot be followed; the dispatcher checks it.
@@ -89,13 +89,13 @@ impl Answer {
         }
     }
 
-    /// Bans a token.
+    /// Bans this token, if there is one.
     pub(super) fn without(mut self, banned: Option<LlamaToken>) -> Self {
         self.banned = banned.map(|token| token.0.cast_unsigned());
         self
     }
 
-    /// Makes this token the only opening of calls.
+    /// Makes this token the only one that opens calls.
     pub(super) fn opened_by(mut self, token: Option<LlamaToken>) -> Self {
         self.opens = token.map(|token| token.0.cast_unsigned());
         if self.opens.is_some() {
@@ -104,7 +104,7 @@ impl Answer {
         self
     }
 
-    /// Lets these tokens, and no text like theirs, be part of what opens a call.
+    /// Makes only these tokens, and no text like theirs, a part of what opens a call.
     pub(super) fn opened_in_part_by(mut self, parts: &[(LlamaToken, String)]) -> Self {
         let id = |token: LlamaToken| token.0.cast_unsigned();
         self.parts = parts.iter().map(|(token, text)| (id(*token), text.clone())).collect();
@@ -117,7 +117,7 @@ impl Answer {
         Self { calls, ..self }
     }
 
-    /// Chooses the next token; `None` if no logit is a number.
+    /// Chooses the next token. Returns `None` if no logit is a number.
     pub(super) fn choose(&mut self, logits: &[f32]) -> Option<LlamaToken> {
         let is_call = !matches!(self.guide, Guide::None);
         let recent = if is_call { 0 } else { RECENT };
@@ -167,8 +167,8 @@ impl Answer {
         self.flow()
     }
 
-    /// Returns the tokens that must follow the last one, at most this many, and adds them. They need no logits, so they
-    /// are decoded together with it. [`flow`](Self::flow) tells whether the completion goes on.
+    /// Returns the tokens that must follow the last one, at most `max`, and adds them. They need no logits, so they are
+    /// decoded together with it. [`flow`](Self::flow) then returns whether the completion goes on.
     pub(super) fn forced(
         &mut self,
         vocabulary: &Vocabulary<'_>,
@@ -177,7 +177,8 @@ impl Answer {
     ) -> Vec<LlamaToken> {
         let Guide::Follows { guide, begin } = &mut self.guide else { return Vec::new() };
         let text = guide.forced();
-        // The rest follows in the next step: a schema may force a long text, and all streams wait for its tokens.
+        // The rest follows in the next step, because a schema may force a long text and all streams wait for its
+        // tokens.
         let text = &text[..text.floor_char_boundary(FORCED_BYTES)];
         if text.is_empty() {
             return Vec::new();
@@ -198,7 +199,7 @@ impl Answer {
         tokens
     }
 
-    /// Tells whether the completion goes on.
+    /// Returns whether the completion goes on.
     pub(super) fn flow(&self) -> Flow {
         let has_call = !self.completion.tool_calls.is_empty();
         let is_over =
@@ -230,7 +231,7 @@ impl Answer {
         let mut found = Vec::new();
         let rest = self.utf8.finish();
         self.parser.push(&rest, &mut found);
-        // In a circle even the readable part of a call is not meant.
+        // If the answer repeats itself, even the readable part of a call is not meant.
         self.parser.finish(was_cut_off || self.is_repeated, &mut found);
         self.keep(found, deltas);
     }
@@ -239,14 +240,14 @@ impl Answer {
         for found in found {
             let is_over = !self.has_parallel_calls && !self.completion.tool_calls.is_empty();
             match found {
-                // Text behind the only call is dropped.
+                // Text after the only call is dropped.
                 _ if is_over => (),
                 Segment::Text(text) => {
                     deltas.text(&text);
                     self.completion.text.push_str(&text);
                 }
                 Segment::Thinking(text) => deltas.push(CompletionDelta::Thinking(&text)),
-                // One that cannot be read is refused, and the model reads why.
+                // A call that cannot be read is refused, and the model reads why.
                 Segment::Call(call) | Segment::Malformed(call) => {
                     self.completion.tool_calls.push(call)
                 }
@@ -268,7 +269,8 @@ impl Answer {
     }
 }
 
-/// Tokenizes a text that follows these tokens, so that both together are cut as in training.
+/// Tokenizes a text that follows these tokens, so that both together are cut as in training. Returns `None` if the
+/// tokens of both do not begin with these.
 fn continued(vocabulary: &Vocabulary<'_>, block: &[u32], text: &str) -> Option<Vec<LlamaToken>> {
     let block: Vec<LlamaToken> =
         block.iter().map(|token| LlamaToken(token.cast_signed())).collect();

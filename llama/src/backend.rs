@@ -1,11 +1,11 @@
-//! llama.cpp's one initialisation per process, shared by all models and runtimes.
+//! Initialises llama.cpp once in a process, for all models and runtimes.
 
 use std::sync::OnceLock;
 
 use llama_cpp_2::{LogOptions, llama_backend::LlamaBackend, send_logs_to_tracing};
 
-/// llama.cpp itself has this state once per process, so it is no choice of ours. It is never freed: another model may
-/// be using it.
+/// This is global because llama.cpp keeps this state once in a process. It is never freed, since another model may be
+/// using it.
 static BACKEND: OnceLock<LlamaBackend> = OnceLock::new();
 
 /// Initialises llama.cpp at first use. Its log goes to `tracing`.

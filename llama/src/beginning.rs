@@ -1,9 +1,9 @@
-//! Finds the beginning of a prompt before the first word of the chat, and its exact tokens. Users share only these.
+//! Finds the beginning of a prompt before the first word of the chat, with its exact tokens. Users share nothing else.
 //!
 //! The end of the beginning must not depend on any user's words. A tokenizer may join its last letters with the first
-//! ones of a question. A user that saw how much is shared would then learn the beginning of another user's question. So
-//! the border follows from system text and tools alone, and a prompt whose letters would join across it is cut there. A
-//! turn's instructions are a user's words, too: the border stands before them.
+//! ones of a question. A user who saw how much is shared would then learn how another user's question begins. So the
+//! border follows from the system text and the tools alone, and a prompt whose letters would join across it is cut
+//! there. The instructions of a turn are a user's words too, so the border is before them.
 
 use std::{
     collections::VecDeque,
@@ -21,16 +21,16 @@ pub(super) struct Beginning<T> {
     tokens: Vec<T>,
 }
 
-/// The position of a text that is tokenized.
+/// Where in the prompt a text is that is tokenized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Part {
-    /// The start of the prompt, where a model may want a token of its own.
+    /// At the start, where a model may want a token of its own.
     First,
-    /// Behind other tokens.
+    /// After other tokens.
     Behind,
 }
 
-/// The candidates for the border, the latest first.
+/// How many candidates for the border are tried, the latest first.
 const BORDERS: usize = 16;
 
 impl<T: Clone + PartialEq> Beginning<T> {
@@ -41,7 +41,7 @@ impl<T: Clone + PartialEq> Beginning<T> {
     }
 
     /// Finds the common beginning of chats that differ only in their words. The border is the last token border that
-    /// all of them share, so that a usual question is cut as in training.
+    /// all of them share, so a usual question is cut as in training.
     fn of(chats: &[Vec<Piece>], tokenize: &impl Fn(&[Piece], Part) -> Vec<T>) -> Self {
         let Some((first, others)) = chats.split_first() else { return Self::NONE };
         let text = text(first);
@@ -58,7 +58,7 @@ impl<T: Clone + PartialEq> Beginning<T> {
         fitting.into_iter().next().unwrap_or(Self::NONE)
     }
 
-    /// Tokenizes a prompt, and counts the tokens of the beginning in it: all or none.
+    /// Tokenizes a prompt, and counts the tokens of the beginning in it: all of them, or none.
     pub(super) fn tokens(
         &self,
         prompt: &[Piece],
@@ -88,14 +88,14 @@ pub(super) struct Beginnings<T> {
 struct MetBeginning<T> {
     system: Option<Arc<str>>,
     tools: Arc<[ToolSpec]>,
-    /// With any instructions the beginning ends before them.
+    /// Whether the request has instructions. The beginning then ends before them.
     has_instructions: bool,
     beginning: Arc<Beginning<T>>,
 }
 
-/// The beginnings that are kept. An application has a few sets of tools and system texts.
+/// How many beginnings are kept. An application has a few sets of tools and system texts.
 const KEPT: usize = 8;
-/// The words of the probes that show where the beginning ends: of some scripts, and a number.
+/// The words of the probes that show where the beginning ends, in two scripts and as a number.
 const WORDS: [&str; 3] = ["a", "가", "1"];
 
 impl<T> Default for Beginnings<T> {
@@ -119,8 +119,8 @@ impl<T: Clone + PartialEq> Beginnings<T> {
         found.unwrap_or_else(|| self.learn(request, writer, tokenize))
     }
 
-    /// Returns the present beginning, for a prompt that does not have the stored one; a template may write the date.
-    /// `None` if it has not changed, so the template begins this chat in another way.
+    /// Returns the present beginning, for a prompt that does not begin with the known one. Templates may write the
+    /// date. Returns `None` if the beginning is the same, because the template then begins this chat in another way.
     pub(super) fn changed(
         &self,
         known: &Beginning<T>,
@@ -162,15 +162,15 @@ impl<T> MetBeginning<T> {
     }
 }
 
-/// Makes a chat with only this text, also as its instructions, where it has any: neither is shared. `None` if the
-/// template refuses it.
+/// Makes a chat with only this text, as its question and as its instructions if it has any, since neither is shared.
+/// Returns `None` if the template refuses it.
 fn words(writer: &PromptWriter<'_>, text: &str) -> Option<Vec<Piece>> {
     let message = PromptMessage::User { text: text.into() };
     let writer = PromptWriter { instructions: writer.instructions.map(|_| text), ..*writer };
     writer.write(&[&message]).ok().map(|prompt| prompt.pieces)
 }
 
-/// Lists possible borders: the end, the position before its blanks, and behind lines and marks, the latest first.
+/// Lists possible borders, the latest first: the end, the position before its blanks, and those after lines and marks.
 fn borders(text: &str) -> impl Iterator<Item = usize> + '_ {
     let before_blanks = text.trim_end().len();
     let marks = text[..before_blanks].char_indices().rev();
@@ -180,7 +180,7 @@ fn borders(text: &str) -> impl Iterator<Item = usize> + '_ {
     all.filter(|border| *border > 0)
 }
 
-/// Cuts a prompt behind this many bytes. `None` if no letter ends there.
+/// Cuts a prompt after this many bytes. Returns `None` if no character ends there.
 fn cut(prompt: &[Piece], at: usize) -> Option<[Vec<Piece>; 2]> {
     let mut parts = [Vec::new(), Vec::new()];
     let mut left = at;
@@ -203,7 +203,7 @@ fn text(prompt: &[Piece]) -> String {
     prompt.iter().map(Piece::text).collect()
 }
 
-/// Counts the bytes of whole letters with which both texts begin.
+/// Counts the bytes of whole characters with which both texts begin.
 fn common(one: &str, other: &str) -> usize {
     let alike = one.chars().zip(other.chars()).take_while(|(one, other)| one == other);
     alike.map(|(letter, _)| letter.len_utf8()).sum()

@@ -1,4 +1,4 @@
-//! Chat templates for models whose file has none that can be used.
+//! Chat templates for models whose file has no usable one.
 
 /// ChatML, for models that have its tokens and no template.
 pub(super) const CHATML: &str = "{%- for message in messages -%}
@@ -12,7 +12,7 @@ pub(super) const CHATML: &str = "{%- for message in messages -%}
 {%- endfor -%}
 {{- '<|im_start|>assistant\\n' -}}";
 
-/// A play, for models that have nothing of the kind.
+/// A dialogue with the names of the speakers, for models that have neither.
 pub(super) const PLAIN: &str = "{%- for message in messages -%}
 {%- if message.role == 'system' -%}{{- message.content + '\\n\\n' -}}
 {%- elif message.role == 'user' -%}{{- 'User: ' + message.content + '\\n' -}}

@@ -1,5 +1,5 @@
-//! Finds a model's family, and the form in which its template wants a chat, by probing the template instead of reading
-//! names.
+//! Finds a model's family, and the form in which its template wants a chat. It tries the template and does not look at
+//! the model's name.
 
 use std::sync::Arc;
 
@@ -22,29 +22,29 @@ use super::{
     template::{ChatTemplate, LEAST_BYTES, TemplateInput},
 };
 
-/// The way to talk with a model.
+/// How to write to a model, and how to read it.
 #[derive(Debug)]
 pub(super) struct Dialect {
     pub(super) template: ChatTemplate,
     pub(super) family: &'static Family,
     pub(super) telling: Telling,
     pub(super) style: CallStyle,
-    /// The way in which the model learns of its tools.
+    /// How the model learns of its tools.
     pub(super) listing: ToolListing,
-    /// Whether the template takes a system message; otherwise the system text precedes the first user message.
+    /// Whether the template takes a system message. If not, the system text comes before the first user message.
     pub(super) has_system: bool,
     /// Whether the template writes the model's text before its calls.
     pub(super) has_said_with_calls: bool,
-    /// The text that opens the template's own calls, if no family reads them.
+    /// The text that opens the template's own calls. `None` if a family reads them.
     pub(super) foreign: Option<Arc<str>>,
-    /// What a person should know of this way to talk.
+    /// What a person should know of this dialect.
     pub(super) caveats: Vec<Caveat>,
-    /// Texts that end an answer, for models without a token for it.
+    /// The texts that end an answer, for models without a token for it.
     pub(super) stops: &'static [&'static str],
 }
 
 impl Dialect {
-    /// Learns the dialect from the template, or from the vocabulary where there is none that works.
+    /// Finds the dialect by the template, or by the vocabulary if no template works.
     pub(super) fn detect(gguf: &Gguf, has_token: &dyn Fn(&str) -> bool) -> Self {
         let sources = [&gguf.tool_template, &gguf.chat_template];
         let mut caveats = Vec::new();
@@ -119,13 +119,13 @@ impl Dialect {
             listing: ToolListing::SystemText,
         });
         let Learned { family, telling, style, listing } = learned;
-        // A template that has no end at such a tool lists none. A model that was trained on its tools speaks Hermes, and
-        // needs no list.
+        // A template that fails for such a tool, or does not end, is taken to list no tools. A model that was trained
+        // on its tools writes as Hermes does, and needs no list.
         let is_listed = probe
             .with_tool(&every_kind())
             .is_ok_and(|text| text.contains(TOOL) || *family == HERMES);
         let listing = if is_listed { listing } else { ToolListing::SystemText };
-        // Some templates leave it out once an answer has followed.
+        // Some templates leave this text out once an answer has followed.
         let with_calls = probe_chat(Telling::Calls, SAID);
         let answered = [&with_calls[..], &[said("b"), user()]].concat();
         let has_said = |chat: &[Value]| probe.render(chat, &[]).map(|text| text.contains(SAID));
@@ -146,7 +146,7 @@ impl Dialect {
     }
 }
 
-/// The results of probing.
+/// What the probes have shown.
 struct Learned {
     family: &'static Family,
     telling: Telling,
@@ -190,22 +190,22 @@ impl Probe<'_> {
                 let learned = Learned { family, telling: *telling, style, listing };
                 Some((frames(rendered), learned))
             });
-            // The one that frames the result as the family does; of equals the usual one.
+            // The rendering that frames the result as the family does. If several do, the usual one.
             let best = written.reduce(|best, next| if next.0 > best.0 { next } else { best });
             best.map(|(_, learned)| learned)
         };
-        // Some families differ in nothing but blanks.
+        // Some families differ only in blanks.
         let by = |is_exact| FAMILIES.into_iter().find_map(|family| found(family, is_exact));
         by(true).or_else(|| by(false))
     }
 
-    /// Tells whether the template writes a call, in whatever form.
+    /// Returns whether the template writes a call, in whatever form.
     fn writes_calls(&self) -> bool {
         let rendered = self.render(&probe_chat(Telling::Calls, ""), &[]);
         rendered.is_ok_and(|text| text.contains(TOOL))
     }
 
-    /// Finds what opens a call that no family reads, and stands in no other answer.
+    /// Finds the text that opens a call which no family reads, and that is in no other answer.
     fn foreign_opening(&self) -> Option<Arc<str>> {
         let asked = self.render(&[user()], &[]).ok()?;
         let said = self.render(&[user(), self::said(SAID)], &[]).ok()?;
@@ -227,7 +227,7 @@ impl Probe<'_> {
             return None;
         }
         let rendered = self.render(&probe_chat(Telling::Calls, ""), &[]);
-        // Several families share a marker: its own texts are explained with the tools, or are tokens.
+        // Several families share a marker, so the family's other texts must be explained with the tools or be tokens.
         let is_it = |family: &&Family| {
             let is_known = |text: &str| has_token(text) || listed.contains(text);
             family.marker().is_some_and(has_token) && family.inner().all(is_known)
@@ -244,7 +244,7 @@ impl Probe<'_> {
     }
 }
 
-/// Finds the family whose marks are tokens: the model was trained on its calls, whatever the template knows.
+/// Finds the family whose marks are tokens. The model was trained on its calls, even if the template knows none.
 fn by_vocabulary(has_token: &dyn Fn(&str) -> bool) -> Option<&'static Family> {
     FAMILIES.into_iter().find(|family| {
         let has_marks = family.marker().is_some_and(has_token) && family.inner().all(has_token);
@@ -262,7 +262,7 @@ fn by_frames(plain: &str) -> &'static Family {
         .unwrap_or(&ENVELOPE)
 }
 
-/// Finds the style in which a rendering writes the call; `None` if the family has no such style.
+/// Finds the style in which a rendering writes the call. Returns `None` if the family has no such style.
 fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<CallStyle> {
     match family.opening {
         // The template may mention the marker before it writes it.
@@ -284,7 +284,7 @@ fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<Call
     }
 }
 
-/// Reads the call behind an opening of this length, as the parser does.
+/// Reads the call after an opening of this many bytes, as the parser does. Returns `None` if it cannot be read.
 fn read_probe(family: &'static Family, call: &str, opening: usize) -> Option<CallStyle> {
     let mut found = Vec::new();
     Parser::new(family, &[]).push(call, &mut found);
@@ -298,7 +298,7 @@ fn read_probe(family: &'static Family, call: &str, opening: usize) -> Option<Cal
     is_read.then(|| CallStyle { lead, is_compact: body.contains("\":\"") })
 }
 
-/// Tells whether the arguments have the family's key.
+/// Returns whether the arguments have the family's key.
 fn names_arguments(form: CallForm, call: &str) -> bool {
     match form {
         CallForm::Object { arguments, .. } => call.contains(&format!("\"{arguments}\"")),

@@ -1,4 +1,4 @@
-//! The reasons why a model cannot be loaded, one sentence each, with advice.
+//! The reasons why a model cannot be loaded. Each says in one sentence what is wrong and what to do.
 
 use std::{io, path::PathBuf};
 
@@ -43,7 +43,7 @@ pub enum LoadError {
         /// The length of the file in bytes.
         actual: u64,
     },
-    /// The content contradicts itself.
+    /// The content of the file contradicts itself.
     #[error("failed to load the model: {} is damaged ({problem}); download or convert it again", path.display())]
     Damaged {
         /// The path of the damaged file.
@@ -70,7 +70,7 @@ pub enum LoadError {
         /// The architecture that the file names.
         architecture: String,
     },
-    /// The memory does not suffice for the context.
+    /// The memory is not enough for the context.
     #[error(
         "failed to make room for a context of {tokens} tokens; ask for a smaller one (--context)"
     )]

@@ -3,10 +3,11 @@
 /// The shortest opening that no answer has by chance.
 const SHORTEST: usize = 4;
 
-/// Finds it in renderings of a question, of it with an answer, and of it with a call of this tool.
+/// Finds the opening by comparing three renderings: a question, the question with an answer, and the question with a
+/// call of `tool`. Returns `None` if there is none that only a call has.
 pub(super) fn opening(asked: &str, said: &str, called: &str, tool: &str) -> Option<String> {
     let answer = behind(asked, said);
-    // A call may stand behind what begins every answer.
+    // A call may come after what begins every answer.
     let call = [asked, said].map(|begin| behind(begin, called));
     let call = call.into_iter().min_by_key(|call| call.len())?;
     let head = &call[..call.find(tool)?];
@@ -19,7 +20,7 @@ pub(super) fn opening(asked: &str, said: &str, called: &str, tool: &str) -> Opti
     opening.map(str::to_owned)
 }
 
-/// Returns what a rendering has behind the common beginning, from the mark on in which they part.
+/// Returns what a rendering has after the common beginning, from the mark on in which the two differ.
 fn behind<'t>(begin: &str, whole: &'t str) -> &'t str {
     let alike = begin.chars().zip(whole.chars()).take_while(|(one, other)| one == other);
     let alike: usize = alike.map(|(letter, _)| letter.len_utf8()).sum();

@@ -1,4 +1,4 @@
-//! Learns a template's frame around the texts of a chat from a rendering, because each template may use its own words.
+//! Finds a template's frame around the texts of a chat by a rendering, because each template may use its own words.
 
 use madang_actors::protocol::{CallId, PromptMessage};
 use uuid::Uuid;
@@ -7,11 +7,11 @@ use super::{
     dialect::Dialect, hidden::Piece, markers::Markers, prompt::PromptWriter, template::LEAST_BYTES,
 };
 
-/// The most frames of a template, which has a handful.
+/// The most frames of a template. A usual template has a handful.
 const FRAMES: usize = 64;
-/// The longest frame: a longer line is an instruction, and repeating it forges nothing.
+/// The longest frame. A longer line is an instruction, and to repeat it forges nothing.
 const LONGEST: usize = 64;
-/// The shortest frame; a shorter one counts only as a whole line.
+/// The shortest frame. A shorter one counts only as a whole line.
 const SHORTEST: usize = 3;
 
 /// Finds the plain text that frames the messages of this dialect. Frames with a marker need no guard of their own.
@@ -64,7 +64,8 @@ fn plain<'a>(text: &'a str, markers: &'a Markers) -> impl Iterator<Item = &'a st
     })
 }
 
-/// Selects lines that are frames. A single word is none, since every word like it would be suspicious; nor is JSON.
+/// Selects the lines that are frames. A single word is not one, since every word like it would be suspicious. JSON is
+/// not one either.
 fn lines(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split_inclusive('\n').enumerate().filter_map(|(at, line)| {
         let frame = line.trim();

@@ -1,5 +1,5 @@
-//! Reads and checks the header of a GGUF file before llama.cpp does. Faults that llama.cpp would only log, or that
-//! would abort the process, become errors.
+//! Reads and checks the header of a GGUF file before llama.cpp does. Faults that llama.cpp would only log, or on which
+//! it would abort the process, become errors.
 
 use std::{
     collections::HashSet,
@@ -26,7 +26,7 @@ pub(super) struct Gguf {
     pub(super) vocabulary_len: usize,
 }
 
-/// Architectures of llama.cpp that only encode.
+/// The architectures of llama.cpp that only encode.
 const ENCODERS: [&str; 9] = [
     "bert",
     "modern-bert",
@@ -229,7 +229,7 @@ impl Header {
         Ok(bytes)
     }
 
-    /// Reads bytes. An impossible length never allocates memory.
+    /// Reads bytes. Allocates no memory for an impossible length.
     fn bytes(&mut self, len: u64) -> Result<Vec<u8>, LoadError> {
         if len > self.len - self.at {
             return Err(self.truncated());
@@ -271,7 +271,7 @@ impl Header {
     }
 }
 
-/// The layers that llama.cpp accepts; it aborts on others.
+/// The numbers of layers that llama.cpp accepts. It aborts on others.
 const LAYERS: RangeInclusive<u32> = 1..=512;
 
 const U32: u32 = 4;
@@ -279,7 +279,8 @@ const F32: u32 = 6;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
-/// Returns the bytes of a tensor. For an unknown type only its position is checked: llama.cpp refuses it, or knows it.
+/// Returns the bytes of a tensor. For an unknown type only the position is checked, because llama.cpp refuses the type
+/// or knows it.
 fn tensor_bytes(kind: u32, elements: u64) -> u64 {
     let (block, bytes) = match kind {
         0 | 26 => (1, 4),

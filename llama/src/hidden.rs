@@ -1,11 +1,11 @@
-//! Hides untrusted text from a chat template behind marks, so that no template takes it for its own. Restores it
-//! afterwards as untrusted pieces.
+//! Hides untrusted text from a chat template, with marks in its place, so that no template takes it for its own.
+//! Restores it afterwards as untrusted pieces.
 
 use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-/// Begins a mark. These are noncharacters of Unicode, which no text has.
+/// Begins a mark. All of these are noncharacters of Unicode, which no text should have.
 const BEGIN: char = '\u{fdd0}';
 /// Ends a mark that stands for the text as it is.
 const END: char = '\u{fdd1}';
@@ -87,10 +87,10 @@ impl Hidden {
         }
     }
 
-    /// Restores the texts in a rendering.
+    /// Restores the texts in a rendering, as pieces that are trusted or not.
     ///
     /// # Errors
-    /// [`TooLong`] if a template repeats texts beyond `max_bytes`.
+    /// Returns [`TooLong`] if a template repeats texts beyond `max_bytes`.
     pub(super) fn uncover(&self, rendered: &str, max_bytes: usize) -> Result<Vec<Piece>, TooLong> {
         let mut left = max_bytes.checked_sub(rendered.len()).ok_or(TooLong)?;
         let mut pieces = Vec::new();
@@ -138,7 +138,7 @@ impl Hidden {
 #[error("the prompt is too long")]
 pub(super) struct TooLong;
 
-/// Tells whether a text contains marks; it must then be hidden, or it would restore other texts.
+/// Returns whether a text contains marks. It must then be hidden, because it would restore other texts.
 pub(super) fn has_marks(text: &str) -> bool {
     text.contains(MARKS)
 }
@@ -146,9 +146,9 @@ pub(super) fn has_marks(text: &str) -> bool {
 /// The letters of a JSON text that are escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Escapes {
-    /// Those that no string can hold.
+    /// The characters that no string can hold.
     Json,
-    /// All that are no ASCII as well.
+    /// All characters that are not ASCII, in addition.
     Ascii,
 }
 
@@ -161,7 +161,7 @@ pub(super) fn marks_in_json(json: &str, escapes: Escapes) -> String {
     json.replace(END, &end.to_string())
 }
 
-/// Escapes what is no ASCII in JSON, as it can only stand in strings. Marks stay.
+/// Escapes what is not ASCII in JSON, since it can only be in strings. Marks stay.
 pub(super) fn in_ascii(json: &str) -> String {
     let mut ascii = String::with_capacity(json.len());
     for letter in json.chars() {

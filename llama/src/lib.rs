@@ -1,15 +1,17 @@
-//! Runs llama.cpp in process: an OS thread owns one GGUF model and its context, and serves many chats at once.
+//! Runs llama.cpp in this process. An OS thread owns one GGUF model and its context, and serves many chats at once.
 //!
 //! A completion passes these modules:
-//! - `window` chooses the messages; `prompt` and `template` render them in the model's `dialect`, which belongs to a
+//! - `window` chooses the messages. `prompt` and `template` render them in the model's `dialect`, which belongs to a
 //!   family of `madang-parser`.
-//! - `spans` and `vocabulary` turn the prompt into tokens, none of which a user can forge; `beginning` finds the part
+//! - `spans` and `vocabulary` turn the prompt into tokens, none of which a user can forge. `beginning` finds the part
 //!   that users share.
-//! - `engine` reads and generates beside all other completions; `grammar` and `sampler` choose each token.
-//! - The parser of `madang-parser` separates text, thinking and calls, by the family.
+//! - `engine` reads and generates for all completions together. `grammar` and `sampler` choose each token.
+//! - The parser of `madang-parser` separates text, thinking and calls in the form of the family.
 //!
-//! Invariants: no input aborts the process in llama.cpp. The cache shows no user anything of another user's text. A
-//! constrained call fits its tool's schema.
+//! Invariants:
+//! - No input makes llama.cpp abort the process.
+//! - The cache shows a user nothing of another user's text.
+//! - A constrained call fits its tool's schema.
 
 mod answer;
 mod backend;
@@ -69,11 +71,12 @@ use telling::CallStyle;
 
 /// A GGUF model that runs inside this process.
 ///
-/// An OS thread owns it. Dropping the model ends its completions, waits until llama.cpp returns from the present
-/// decode, and frees the memory. Drop it before the process exits.
+/// An OS thread owns it. To drop the future of a completion cancels that completion. To drop the model ends all its
+/// completions, blocks until llama.cpp returns from the present decode, and frees the memory. Drop it before the
+/// process exits.
 pub struct LlamaModel {
     info: ModelInfo,
-    /// The form of its calls, if they are constrained.
+    /// The form of its calls. `None` if they are not constrained.
     calls: Option<(&'static Family, CallStyle)>,
     caveats: Vec<Caveat>,
     asked: Arc<Asked>,
@@ -83,10 +86,10 @@ pub struct LlamaModel {
 }
 
 impl LlamaModel {
-    /// Loads a model. This blocks the calling thread, for seconds with a large model.
+    /// Loads a model. This blocks the calling thread, which takes seconds for a large model.
     ///
     /// # Errors
-    /// [`LoadError`] says in one sentence what is wrong with the file, and what to do.
+    /// Returns a [`LoadError`], which says in one sentence what is wrong and what to do.
     pub fn load(options: LlamaOptions) -> Result<Self, LoadError> {
         options.sampling.check()?;
         let has_parallel_calls = options.has_parallel_calls;
@@ -137,7 +140,7 @@ impl LlamaModel {
             answered = &mut answer => return answered.unwrap_or_else(died),
             () = cancel.cancelled() => (),
         }
-        // A completion that has not begun costs nothing; it is dropped at its turn.
+        // A completion that has not begun costs nothing. It is dropped at its turn.
         if !has_begun.load(Ordering::Acquire) {
             return Err(ModelError::Cancelled { usage: Usage::default() });
         }

@@ -1,4 +1,4 @@
-//! Finds the texts with a meaning for a model in one pass over any text.
+//! Finds the texts that mean something for a model, in one pass over any text.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use super::hidden;
 pub(super) struct Special {
     pub(super) text: String,
     pub(super) token: LlamaToken,
-    /// Whether it swallows the blanks before it, and those behind it.
+    /// Whether it swallows the blanks before it, and those after it.
     pub(super) strips: [bool; 2],
 }
 
@@ -20,14 +20,14 @@ pub(super) struct Special {
 #[derive(Debug)]
 pub(super) struct Markers {
     specials: Vec<Special>,
-    /// Finds intended special tokens: the first, and of several at one position the longest.
+    /// Finds intended special tokens: the first one, and the longest of those that begin there.
     meant: AhoCorasick,
-    /// Finds every marker, also where two overlap.
+    /// Finds every marker, even if two overlap.
     all: AhoCorasick,
 }
 
 impl Markers {
-    /// Builds the searches. `None` if the markers are too many.
+    /// Builds the searches. Returns `None` if the markers are too many.
     pub(super) fn new(
         mut specials: Vec<Special>,
         frames: impl IntoIterator<Item = String>,
@@ -45,7 +45,7 @@ impl Markers {
         Some(Self { specials, meant, all })
     }
 
-    /// Tells whether a text must be hidden from a template: it has a marker, or a mark of `hidden`.
+    /// Returns whether a text must be hidden from a template, because it contains a marker or a mark of `hidden`.
     pub(super) fn suspects(&self, text: &str) -> bool {
         self.all.is_match(text) || hidden::has_marks(text)
     }

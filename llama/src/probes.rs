@@ -8,10 +8,10 @@ pub(super) const TOOL: &str = "probe_tool";
 pub(super) const ARGUMENTS: &str = r#"{"probe_key": "probe_value"}"#;
 pub(super) const RESULT: &str = "probe-result";
 pub(super) const SAID: &str = "probe-said";
-/// Some templates refuse ids of any other length.
+/// The id of a call. Some templates refuse ids of another length.
 const ID: &str = "probe0001";
 
-/// Gives parameters of every kind that a schema may have: some templates have no end at a type that they do not know.
+/// Returns parameters of every kind that a schema may have. Some templates do not end for a type that they do not know.
 pub(super) fn every_kind() -> Value {
     let kinds =
         ["string", "number", "integer", "boolean", "null"].map(|kind| json!({"type": kind}));

@@ -27,7 +27,7 @@ pub(super) struct PromptWriter<'a> {
     pub(super) eos: &'a str,
     pub(super) has_thinking: bool,
     pub(super) system: Option<&'a str>,
-    /// The instructions of the turn: behind all that chats may share.
+    /// The instructions of the turn, which come after all that chats may share.
     pub(super) instructions: Option<&'a str>,
     pub(super) tools: &'a [ToolSpec],
     /// The most bytes of a prompt.
@@ -44,6 +44,9 @@ pub(super) struct Prompt {
 
 impl PromptWriter<'_> {
     /// Renders these messages.
+    ///
+    /// # Errors
+    /// Returns the template's error, or an error if the prompt grows beyond `max_bytes`.
     pub(super) fn write(&self, messages: &[&PromptMessage]) -> Result<Prompt, Error> {
         let mut hidden = Hidden::default();
         let (chat, tools) = self.input(messages, &mut hidden);
@@ -70,7 +73,7 @@ impl PromptWriter<'_> {
         hidden: &mut Hidden,
     ) -> (Vec<Value>, Vec<Value>) {
         let suspect = |text: &str| self.markers.suspects(text);
-        // No local model asks for opaque state, so each call stands in a message of its own.
+        // No local model asks for opaque state, so each call has a message of its own.
         let told = conversation(messages.iter().copied(), |_| 1);
         let chat = match self.dialect.telling {
             Telling::Calls => self.with_calls(&told, hidden, &suspect),
@@ -220,7 +223,7 @@ impl PromptWriter<'_> {
         chat
     }
 
-    /// Builds the system message, or the text before the first question if the template takes none.
+    /// Builds the system message. If the template takes none, builds the text before the first question.
     fn beginning(&self, hidden: &mut Hidden) -> (Vec<Value>, String) {
         let system = self.system_text();
         if !self.dialect.has_system || system.is_empty() {
@@ -237,7 +240,7 @@ impl PromptWriter<'_> {
         }
     }
 
-    /// Builds the system text that all chats with these tools have.
+    /// Builds the part of the system text that all chats with these tools have.
     fn shared_text(&self) -> String {
         let mut text = self.system.unwrap_or_default().to_owned();
         if self.dialect.listing == ToolListing::Template || self.tools.is_empty() {
@@ -287,7 +290,7 @@ fn with_calls(said: &str, calls: &[Called<'_>]) -> Value {
     json!({"role": "assistant", "content": said, "tool_calls": calls.collect::<Vec<_>>()})
 }
 
-/// Writes a message of the user, behind the system text where that has no message of its own.
+/// Writes a message of the user, after the system text if that has no message of its own.
 fn asked(system: &mut String, text: &str, hidden: &mut Hidden) -> Value {
     let text = with_system(&std::mem::take(system), text);
     json!({"role": "user", "content": hidden.hide(&text)})

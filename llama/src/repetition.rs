@@ -1,9 +1,9 @@
-//! Detects a model that only repeats itself: small models run into such circles and do not leave them.
+//! Detects a model that only repeats itself. Small models run into such circles and do not leave them.
 
 /// Watches the tokens of an answer.
 ///
-/// For each length of a circle it counts how many of the latest tokens equal those one length before. So a token costs
-/// one comparison a length, however long the answer is.
+/// For each length of a circle, counts how many of the latest tokens are the same as those one length before. So a
+/// token costs one comparison for each length, however long the answer is.
 #[derive(Debug, Clone)]
 pub(super) struct Repetition {
     /// The latest tokens, as a ring.
@@ -11,7 +11,7 @@ pub(super) struct Repetition {
     seen: usize,
     /// The number of latest tokens that equal those one position, two positions, ... before.
     alike: [usize; LONGEST],
-    /// The repeated tokens that are too many.
+    /// The number of repeated tokens that is too many.
     most: usize,
 }
 
@@ -21,12 +21,12 @@ const LONGEST: usize = 64;
 const ROUNDS: usize = 6;
 
 impl Repetition {
-    /// Allows this many repeated tokens; any number if it is 0.
+    /// Allows this many repeated tokens. 0 allows any number.
     pub(super) const fn new(most: usize) -> Self {
         Self { latest: [0; LONGEST], seen: 0, alike: [0; LONGEST], most }
     }
 
-    /// Adds the next token, and tells whether the answer runs in a circle.
+    /// Adds the next token, and returns whether the answer runs in a circle.
     pub(super) fn is_circle(&mut self, token: u32) -> bool {
         let mut is_circle = false;
         for length in 1..=LONGEST.min(self.seen) {

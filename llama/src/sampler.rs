@@ -1,25 +1,25 @@
-//! Chooses the next token in Rust from llama.cpp's logits, which cannot abort the process.
+//! Chooses the next token by llama.cpp's logits, in Rust, so that nothing can abort the process.
 
 use toktrie::SimpleVob;
 
 use super::error::LoadError;
 
-/// The way to choose tokens. The default is greedy: always the likeliest, so that a chat can be repeated.
+/// How tokens are chosen. The default is greedy: the likeliest token is always chosen, so a chat can be repeated.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Sampling {
-    /// 0 is greedy; higher values up to 100 give unlikely tokens a chance.
+    /// How freely tokens are chosen, from 0 to 100. 0 is greedy. Higher values give unlikely tokens a chance.
     pub temperature: f32,
-    /// Choose among this many likeliest tokens; 0 for all.
+    /// The number of likeliest tokens to choose among. 0 stands for all.
     pub top_k: usize,
-    /// Choose among the likeliest tokens with this total probability; 1 for all.
+    /// The total probability of the likeliest tokens to choose among, from 0 to 1. 1 stands for all.
     pub top_p: f32,
-    /// Choose among tokens with this share of the likeliest one's probability; 0 for all.
+    /// The least probability of a token to choose, as a share of the likeliest one's, from 0 to 1. 0 stands for all.
     pub min_p: f32,
-    /// Divides the logits of recent tokens, from 0.01 to 100; 1 for none. It never applies inside a tool call, which
-    /// copies words.
+    /// The number by which the logits of recent tokens are divided, from 0.01 to 100. 1 changes nothing. It does not
+    /// apply inside a tool call, which copies words.
     pub repeat_penalty: f32,
-    /// The seed of each completion.
+    /// The seed of the random numbers of each completion.
     pub seed: u64,
 }
 
@@ -30,42 +30,45 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Chooses at random; a higher temperature is freer.
+    /// Chooses at random if the temperature is above 0. A higher one, up to 100, chooses more freely.
     #[must_use]
     pub fn temperature(mut self, temperature: f32) -> Self {
         self.temperature = temperature;
         self
     }
 
-    /// Chooses among this many likeliest tokens.
+    /// Chooses among this many likeliest tokens. 0 stands for all, the default.
     #[must_use]
     pub fn top_k(mut self, count: usize) -> Self {
         self.top_k = count;
         self
     }
 
-    /// Chooses among the likeliest tokens with this total probability.
+    /// Chooses among the likeliest tokens that have this total probability, from 0 to 1. The default of 1 stands for
+    /// all.
     #[must_use]
     pub fn top_p(mut self, probability: f32) -> Self {
         self.top_p = probability;
         self
     }
 
-    /// Chooses among tokens with this share of the likeliest one's probability.
+    /// Chooses among the tokens that have at least this share of the likeliest one's probability, from 0 to 1. The
+    /// default of 0 stands for all.
     #[must_use]
     pub fn min_p(mut self, share: f32) -> Self {
         self.min_p = share;
         self
     }
 
-    /// Makes recent tokens less likely.
+    /// Makes recent tokens less likely, by a number from 0.01 to 100. The default of 1 changes nothing.
     #[must_use]
     pub fn repeat_penalty(mut self, penalty: f32) -> Self {
         self.repeat_penalty = penalty;
         self
     }
 
-    /// Refuses values that are no number or out of range. A hot choice is uniform long before its bound.
+    /// Returns an error for a value that is not a number or is out of range. With a high temperature the choice is
+    /// uniform long before the bound.
     pub(super) fn check(&self) -> Result<(), LoadError> {
         let all = [
             ("temperature", self.temperature, 0.0, 100.0),
@@ -81,7 +84,7 @@ impl Sampling {
         })
     }
 
-    /// Sets the seed.
+    /// Sets the seed of the random numbers of each completion.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = seed;
@@ -112,12 +115,12 @@ impl Sampler {
         Self { random: SplitMix(sampling.seed), sampling: sampling.clone() }
     }
 
-    /// Tells whether the choice is greedy.
+    /// Returns whether the choice is greedy.
     pub(super) fn is_greedy(&self) -> bool {
         self.sampling.temperature <= 0.0
     }
 
-    /// Chooses a token; `None` if no logit is a number.
+    /// Chooses a token. Returns `None` if no logit is a number.
     pub(super) fn choose(&mut self, logits: &[f32], limits: Limits<'_>) -> Option<u32> {
         let penalty = self.sampling.repeat_penalty;
         let is_plain = limits.allowed.is_none() && (penalty == 1.0 || limits.recent.is_empty());
@@ -138,7 +141,7 @@ impl Sampler {
             Some((token, logit))
         });
         if self.is_greedy() {
-            // Of equal ones the first, so that the choice is the same everywhere.
+            // Of equal ones the first is chosen, so that the choice is the same everywhere.
             return candidates
                 .reduce(|best, next| if next.1 > best.1 { next } else { best })
                 .map(|(token, _)| token);
@@ -185,7 +188,8 @@ impl Sampler {
 /// The logits of one comparison: as many as the widest registers hold.
 const LANES: usize = 16;
 
-/// Returns the likeliest token but the banned one; of equals the first, so that the choice is the same everywhere.
+/// Returns the likeliest token that is not banned. Of equal ones it returns the first, so that the choice is the same
+/// everywhere.
 fn likeliest(logits: &[f32], banned: Option<u32>) -> Option<u32> {
     let banned = banned.and_then(|token| usize::try_from(token).ok());
     let (before, behind) = match banned {

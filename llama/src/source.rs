@@ -1,4 +1,4 @@
-//! Gives llama.cpp a model as a file with a path, which it requires.
+//! Gives llama.cpp the model as a file with a path, which llama.cpp requires.
 
 use std::{
     fs::{self, File},
@@ -10,7 +10,8 @@ use uuid::Uuid;
 
 use super::{LoadError, options::Source};
 
-/// A model on the disk. A temporary file is removed with this value, or at once where it can be read without a name.
+/// A model on the disk. A temporary file is removed when this value is dropped, or at once if it can be read without a
+/// name.
 #[derive(Debug)]
 pub(super) struct ModelFile {
     path: PathBuf,
@@ -21,7 +22,7 @@ pub(super) struct ModelFile {
 }
 
 impl ModelFile {
-    /// Returns the file itself, or writes a new one that no other program can have prepared.
+    /// Uses the file itself, or writes a new one that no other program can have prepared.
     pub(super) fn of(source: &Source) -> Result<Self, LoadError> {
         let bytes = match source {
             Source::File(path) => {
@@ -38,8 +39,8 @@ impl ModelFile {
         Ok(model)
     }
 
-    /// Removes the name of the file where it can be opened by its number as well. A process that is killed while it loads then
-    /// leaves nothing on the disk.
+    /// Removes the name of the file if it can be opened by its number as well. A process that is killed while it loads
+    /// then leaves nothing on the disk.
     fn lose_name(&mut self) {
         #[cfg(target_os = "linux")]
         if let Some(file) = &self.temporary {
@@ -58,7 +59,7 @@ impl ModelFile {
         &self.path
     }
 
-    /// Tells whether the file stays, so that its pages may be read on demand.
+    /// Returns whether the file stays, so that its pages may be read on demand.
     pub(super) fn stays(&self) -> bool {
         self.temporary.is_none()
     }

@@ -1,8 +1,8 @@
 //! Cuts a prompt for the tokenizer so that no control token comes out of untrusted text.
 //!
 //! A tokenizer reads a text best in one piece, as in training. So text between two special tokens of the template stays
-//! whole. But untrusted text with a marker, or a part of one, is spelled letter by letter. Intended special tokens are
-//! found here, not by llama.cpp, which would find them anywhere.
+//! whole. But untrusted text that is a marker, or a part of one, is spelled character by character. Intended special
+//! tokens are found here, and not by llama.cpp, which would find them anywhere.
 
 use std::ops::Range;
 
@@ -24,8 +24,8 @@ pub(super) enum Span {
     Letters(String),
 }
 
-/// The forged markers of a prompt that are cut out one by one. Beyond this all untrusted text is spelled up to the
-/// template's next text. Otherwise each piece in between could cost 3 ms.
+/// How many forged markers of a prompt are cut out one by one. After these, all untrusted text is spelled up to the
+/// template's next text. Without this bound, each piece in between could cost 3 ms.
 const FORGED: usize = 64;
 
 /// Cuts a prompt.
@@ -52,7 +52,7 @@ pub(super) fn spans(pieces: &[Piece], markers: &Markers) -> Vec<Span> {
     let (mut meant, mut spelled) = (meant.into_iter().peekable(), spelled.into_iter().peekable());
     let mut at = 0;
     loop {
-        // They stand in different pieces, so the one that begins first ends first.
+        // They are in different pieces, so the one that begins first ends first.
         let is_meant = match (meant.peek(), spelled.peek()) {
             (Some((special, _)), Some(letters)) => special.start < letters.start,
             (is_meant, _) => is_meant.is_some(),
@@ -74,7 +74,7 @@ pub(super) fn spans(pieces: &[Piece], markers: &Markers) -> Vec<Span> {
     writer.spans
 }
 
-/// Finds the ranges where untrusted text is part of a marker, in order, each once.
+/// Finds the ranges in which untrusted text is part of a marker, in order and without overlaps.
 fn forged(whole: &str, untrusted: &[Range<usize>], markers: &Markers) -> Vec<Range<usize>> {
     let mut forged: Vec<Range<usize>> = Vec::new();
     for found in markers.occurrences(whole) {
@@ -119,7 +119,7 @@ fn joined(mut ranges: Vec<Range<usize>>) -> Vec<Range<usize>> {
 #[derive(Default)]
 struct Writer {
     spans: Vec<Span>,
-    /// Whether the special token before swallows the blanks behind it.
+    /// Whether the special token before it swallows the blanks that follow.
     strips: bool,
 }
 
@@ -145,7 +145,7 @@ impl Writer {
     }
 }
 
-/// Recognises a blank as C does, and llama.cpp here.
+/// Returns whether a character is a blank, as C and llama.cpp have it.
 fn is_space(letter: char) -> bool {
     matches!(letter, ' ' | '\t' | '\n' | '\u{b}' | '\u{c}' | '\r')
 }

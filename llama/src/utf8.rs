@@ -1,6 +1,6 @@
-//! Joins the bytes of tokens, which may end inside of a character, into text.
+//! Joins the bytes of tokens to text. A token may end inside a character.
 
-/// Holds the bytes of an incomplete character.
+/// Keeps the bytes of a character that is not complete.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Utf8 {
     waiting: Vec<u8>,
@@ -26,7 +26,7 @@ impl Utf8 {
         text
     }
 
-    /// Ends the text: an incomplete character becomes U+FFFD.
+    /// Ends the text, and returns the rest. A character that is not complete becomes U+FFFD.
     pub(super) fn finish(&mut self) -> String {
         if self.waiting.is_empty() {
             return String::new();

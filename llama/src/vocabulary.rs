@@ -1,4 +1,4 @@
-//! Converts between text and a model's tokens, without calls on which llama.cpp would abort.
+//! Converts between text and a model's tokens, without the calls on which llama.cpp would abort.
 
 use std::{
     cmp::Reverse,
@@ -23,8 +23,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Vocabulary<'m> {
     vocab: LlamaVocab<'m>,
-    /// Texts that must not come out of untrusted text: those of special tokens, and those with a meaning in the family
-    /// or the template.
+    /// Texts that must not come out of untrusted text: those of special tokens, and those that mean something in the
+    /// family or the template.
     pub(super) markers: Markers,
     specials: Vec<Special>,
     /// Tokens that no text becomes.
@@ -33,27 +33,27 @@ pub(super) struct Vocabulary<'m> {
     reading: Reading,
     /// Control tokens that are written out because the parser waits for them.
     spoken: HashSet<LlamaToken>,
-    /// Those of them that stand inside of calls, by their texts.
+    /// Those of them that may be inside calls, with their texts.
     inner: Vec<(String, LlamaToken)>,
-    /// The token that opens a call, if the model has one.
+    /// The token that opens a call. `None` if the model has none.
     pub(super) call_open: Option<LlamaToken>,
-    /// The tokens, by their texts, that are parts of what opens a call, if no single one does.
+    /// The tokens that are parts of what opens a call, with their texts, if no single token opens one.
     pub(super) opening_parts: Vec<(LlamaToken, String)>,
     pub(super) bos: String,
     pub(super) eos: String,
     texts: HashMap<String, LlamaToken>,
-    /// The useful tokens of a prompt; a longer one need not be read to its end.
+    /// How many tokens of a prompt are of use. A longer one need not be read to its end.
     room: usize,
 }
 
-/// The way to read text.
+/// How text is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Reading {
     /// By llama.cpp, in pieces.
     Pieces,
-    /// By llama.cpp at once: its other tokenizers use no expressions, and some begin every text with a blank.
+    /// By llama.cpp at once. Its other tokenizers use no expressions, and some begin every text with a blank.
     Whole,
-    /// Letter by letter, because llama.cpp would abort on two blanks in a row.
+    /// Character by character, because llama.cpp would abort on two blanks in a row.
     Letters,
 }
 
@@ -61,7 +61,7 @@ enum Reading {
 const WITH_EXPRESSIONS: [&str; 4] = ["gpt2", "hybriddna", "whitespace", "gemma4"];
 
 impl Reading {
-    /// Chooses by the file, because the binding panics on some vocabularies.
+    /// Chooses by the metadata of the file, because the binding panics on some vocabularies.
     fn of(model: &LlamaModel) -> Self {
         let is = |key: &str, value: &str| model.meta_val_str(key).is_ok_and(|is| is == value);
         if !WITH_EXPRESSIONS.iter().any(|name| is("tokenizer.ggml.model", name)) {
@@ -75,7 +75,7 @@ impl Reading {
 }
 
 impl<'m> Vocabulary<'m> {
-    /// Reads the vocabulary. `None` if it has too many special tokens to search for.
+    /// Reads the vocabulary. Returns `None` if it has too many special tokens to search for.
     pub(super) fn of(model: &'m LlamaModel) -> Option<Self> {
         let vocab = model.vocab();
         let mut specials = Vec::new();
@@ -86,7 +86,7 @@ impl<'m> Vocabulary<'m> {
             let attributes = vocab.attr(token);
             let has = |attribute: LlamaTokenAttr| attributes.contains(attribute);
             let text = vocab.text(token).and_then(|text| text.to_str().ok());
-            // Some vocabularies mark tokens of many blanks or lines as special; they have no other meaning.
+            // Some vocabularies mark tokens of many blanks or lines as special, although these have no other meaning.
             let is_blank = text.is_some_and(|text| text.trim_matches(is_blank).is_empty());
             let is_defined = has(LlamaTokenAttr::UserDefined) && !is_blank;
             if has(LlamaTokenAttr::Control) || is_defined {
@@ -128,7 +128,8 @@ impl<'m> Vocabulary<'m> {
         })
     }
 
-    /// Adds the markers of this family, what opens calls of no family, and these frames. `None` if they are too many.
+    /// Adds the markers of this family, what opens calls of no family, and these frames. Returns `None` if they are too
+    /// many.
     pub(super) fn of_family(
         mut self,
         family: &Family,
@@ -174,12 +175,12 @@ impl<'m> Vocabulary<'m> {
         Some(self)
     }
 
-    /// Stops reading a prompt behind this many tokens.
+    /// Stops reading a prompt after this many tokens.
     pub(super) fn with_room(self, room: usize) -> Self {
         Self { room, ..self }
     }
 
-    /// Tells whether a special token has this text.
+    /// Returns whether a special token has this text.
     pub(super) fn has(&self, text: &str) -> bool {
         self.texts.contains_key(text)
     }
@@ -194,7 +195,7 @@ impl<'m> Vocabulary<'m> {
         tokens
     }
 
-    /// Tokenizes a part of a prompt behind others.
+    /// Tokenizes a part of a prompt that follows others.
     pub(super) fn tokenize_behind(&self, spans: &[Span]) -> Vec<LlamaToken> {
         let mut tokens = Vec::new();
         for span in spans {
@@ -228,7 +229,7 @@ impl<'m> Vocabulary<'m> {
 
     fn read_piece(&self, piece: &str, tokens: &mut Vec<LlamaToken>) {
         let read = self.vocab.tokenize(piece.as_bytes(), false, false);
-        // Letters between markers could merge into a special token in a hostile vocabulary.
+        // In a hostile vocabulary, the characters between markers could merge into a special token.
         if read.iter().any(|token| self.unread.contains(token)) {
             self.letters.spell(piece, tokens);
         } else {
@@ -236,8 +237,8 @@ impl<'m> Vocabulary<'m> {
         }
     }
 
-    /// Tokenizes a text inside of a call, with the family's own mark. `None` if the tokens spell another text, since
-    /// some tokenizers begin every text with a blank.
+    /// Tokenizes a text inside a call, with the family's own mark. Returns `None` if the tokens spell another text,
+    /// since some tokenizers begin every text with a blank.
     pub(super) fn tokenize_call(&self, text: &str) -> Option<Vec<LlamaToken>> {
         let mut tokens = Vec::new();
         let mut rest = text;
@@ -246,7 +247,7 @@ impl<'m> Vocabulary<'m> {
                 .inner
                 .iter()
                 .filter_map(|(text, token)| Some((rest.find(text)?, Reverse(text.len()), *token)));
-            // Of those that begin at the same letter the longest is meant.
+            // Of those that begin at the same character the longest is meant.
             let mark = marks.min_by_key(|(at, len, _)| (*at, *len));
             let plain = &rest[..mark.map_or(rest.len(), |(at, ..)| at)];
             if !plain.is_empty() {
@@ -262,12 +263,12 @@ impl<'m> Vocabulary<'m> {
         (spelled == text.as_bytes()).then_some(tokens)
     }
 
-    /// Returns the bytes of a generated token; none of a control token.
+    /// Returns the bytes of a generated token. A control token has none.
     pub(super) fn bytes(&self, token: LlamaToken) -> Vec<u8> {
         self.vocab.token_to_piece(token, self.spoken.contains(&token), None)
     }
 
-    /// Describes the tokens for the grammars. Of special tokens, only the family's own stand inside of a call.
+    /// Describes the tokens for the grammars. Of the special tokens, only the family's own may be inside a call.
     pub(super) fn token_environment(&self) -> TokEnv {
         let id = |token: LlamaToken| u32::try_from(token.0).ok();
         let word = |token: LlamaToken| {
@@ -291,13 +292,13 @@ impl<'m> Vocabulary<'m> {
         Arc::new(ApproximateTokEnv::new(TokTrie::from(&info, &words).with_eos_tokens(&ends)))
     }
 
-    /// Tells whether a token ends the answer.
+    /// Returns whether a token ends the answer.
     pub(super) fn ends(&self, token: LlamaToken) -> bool {
         self.vocab.is_eog(token)
     }
 }
 
-/// Returns the text of a token of blanks; some vocabularies write a blank as a mark of its own.
+/// Returns whether a character is a blank. Some vocabularies write a blank as a mark of its own.
 fn is_blank(letter: char) -> bool {
     letter.is_whitespace() || letter == '\u{2581}'
 }

@@ -1,4 +1,5 @@
-//! Decides which chat gets a sequence, which waits for a prompt that is being read, and which gives up its sequence.
+//! Decides which chat gets a sequence, which one waits for a prompt that is being read, and which one gives up its
+//! sequence.
 
 use madang_actors::protocol::Usage;
 use tracing::debug;
@@ -14,12 +15,12 @@ use super::{
     steps::Engine,
 };
 
-/// The tokens beyond the known ones that make a prompt wait for another that reads them; otherwise both would read
-/// them.
+/// How many tokens beyond the known ones make a prompt wait for another that reads them. Without the wait, both would
+/// read them.
 const WAIT_GAIN: usize = 16;
 
 impl Engine<'_> {
-    /// Gives sequences to completions without one.
+    /// Assigns sequences to completions that have none.
     pub(super) fn assign_sequences(&mut self) {
         let mut has_assigned = false;
         for at in 0..self.runs.len() {
@@ -61,20 +62,20 @@ impl Engine<'_> {
         match run.waits {
             WaitReason::No => true,
             WaitReason::ForCommon { reader, tokens } => !self.reads(reader, tokens),
-            // The engine lets it go on when another completion ends.
+            // The engine lets it go on after another completion ended.
             WaitReason::ForRoom => self.runs.iter().all(|other| other.sequence.is_none()),
         }
     }
 
-    /// Tells whether a prompt is being read on this sequence and has not come so far.
+    /// Returns whether a prompt is being read on this sequence and has not come so far.
     fn reads(&self, reader: Sequence, tokens: usize) -> bool {
         let reads =
             |run: &ActiveCompletion| run.sequence == Some(reader) && run.reads && run.held < tokens;
         self.runs.iter().any(reads)
     }
 
-    /// Makes room: split contexts join; the main context moves resting chats, then takes the sequence of the
-    /// youngest completion.
+    /// Makes room. Split contexts join. The main context moves resting chats to memory, and then takes the sequence of
+    /// the youngest completion.
     pub(super) fn make_room(&mut self) -> bool {
         if self.is_split() {
             self.join_for_room();
@@ -94,7 +95,7 @@ impl Engine<'_> {
     }
 }
 
-/// Takes the sequence of a completion, which reads again when there is room.
+/// Takes the sequence of a completion, which reads its tokens again as soon as there is room.
 pub(super) fn give_up(
     run: &mut ActiveCompletion,
     cache: &mut Cache<'_>,

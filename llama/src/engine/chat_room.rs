@@ -1,4 +1,4 @@
-//! Chooses how many tokens a chat may have: as many as the model was trained for, and as the machine has memory for.
+//! Chooses how many tokens a chat may have: as many as the model was trained for, and as there is memory for.
 
 use std::{fs, path::Path};
 
@@ -20,7 +20,7 @@ pub(super) struct Means {
 }
 
 impl Means {
-    /// Looks at the model and at the machine, or its card where that keeps layers.
+    /// Looks at the model and at the machine, or at its graphics card if it keeps layers.
     pub(super) fn of(weights: &Weights, gguf: &Gguf, gpu_layers: u32) -> Self {
         let free_bytes = match card_bytes().filter(|_| gpu_layers > 0) {
             Some(bytes) => bytes,
@@ -29,7 +29,7 @@ impl Means {
         Self { trained: weights.n_ctx_train(), token_bytes: token_bytes(weights, gguf), free_bytes }
     }
 
-    /// Gives the tokens of a chat: those that were asked for, else as many as half of the free memory holds.
+    /// Returns the tokens of a chat: as many as were asked for, or as half of the free memory holds.
     pub(super) fn room(self, asked: Option<u32>) -> u32 {
         let chosen = || {
             let tokens = self.free_bytes / 2 / CONTEXTS / self.token_bytes.max(1);
@@ -40,7 +40,7 @@ impl Means {
     }
 }
 
-/// Gives the tokens of all chats together, where a chat has this room and nothing else was asked for. Four chats fit, while
+/// Returns the default for the tokens of all chats together, if a chat has this room. It is enough for four chats if
 /// they cost no more than many short ones need.
 pub(super) fn cells(room: u32) -> u32 {
     room.saturating_mul(CHATS).min(CELLS).max(room)
@@ -56,7 +56,7 @@ const STEP: u32 = 256;
 const CONTEXTS: u64 = 3;
 /// The whole chats that fit into the context at once, or many more short ones.
 const CHATS: u32 = 4;
-/// The tokens of a context that many short chats fill: more of them cost memory from the start.
+/// How many tokens of a context many short chats fill. More of them would cost memory from the start.
 const CELLS: u32 = CHATS * LEAST;
 /// The bytes of a number in the cache of keys and values, a half-precision float.
 const NUMBER_BYTES: u64 = 2;
@@ -73,7 +73,7 @@ fn token_bytes(weights: &Weights, gguf: &Gguf) -> u64 {
     u64::from(weights.n_layer()) * u64::from(weights.n_head_kv().max(1)) * pair * NUMBER_BYTES
 }
 
-/// Gives the free memory of all graphics cards; `None` without one.
+/// Returns the free memory of all graphics cards. Returns `None` if there is no card.
 fn card_bytes() -> Option<u64> {
     let cards = list_llama_ggml_backend_devices().into_iter().filter(|device| {
         matches!(
@@ -85,8 +85,8 @@ fn card_bytes() -> Option<u64> {
     free.filter(|bytes| *bytes > 0)
 }
 
-/// Gives the free memory of the machine, or of the group that this process is confined to. Where the system does not tell
-/// what is free, llama.cpp tells what there is.
+/// Returns the free memory of the machine, or of the group that this process is confined to. If the system does not say
+/// how much is free, it counts all memory that llama.cpp names.
 fn memory_bytes() -> u64 {
     let read = |path: &str| fs::read_to_string(Path::new(path)).ok();
     let free = read("/proc/meminfo").and_then(|text| named(&text, "MemAvailable:"));
@@ -104,7 +104,7 @@ fn memory_bytes() -> u64 {
     free.unwrap_or(0).min(bound.unwrap_or(u64::MAX))
 }
 
-/// Finds the number behind a name at the beginning of a line.
+/// Returns the number after a name at the beginning of a line.
 fn named(text: &str, name: &str) -> Option<u64> {
     text.lines().find_map(|line| {
         let mut words = line.split_whitespace();

@@ -1,4 +1,4 @@
-//! Chooses the prompt to write next: one prompt of a user at a time, of the user with the least virtual time. Pure.
+//! Chooses the prompt to write next: one prompt of a user at a time, for the user with the least virtual time.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -37,7 +37,8 @@ impl<J> Fair<J> {
         self.users.entry(user).or_insert_with(new).waiting.push_back((came, job));
     }
 
-    /// Returns the next job and its user. Must be followed by [`charge`](Self::charge).
+    /// Returns the next job and its user. Returns `None` if none may be taken. The caller must then
+    /// [`charge`](Self::charge) the user.
     pub(super) fn next(&mut self) -> Option<(UserId, J)> {
         let idle = self.users.iter().filter(|(_, user)| !user.is_busy);
         let order = idle

@@ -46,10 +46,10 @@ pub(super) struct Generator<'m> {
 /// A chat in the model's tokens.
 pub(super) struct Prompt {
     pub(super) tokens: Vec<LlamaToken>,
-    /// The number of the first tokens that depend only on system text and tools.
+    /// How many of the first tokens depend only on the system text and the tools.
     pub(super) beginning: usize,
     pub(super) answer: Answer,
-    /// Messages without room.
+    /// How many messages had no room.
     pub(super) left_out: u32,
 }
 
@@ -176,7 +176,7 @@ impl<'m> Generator<'m> {
         answer.opened_in_part_by(&self.vocabulary.opening_parts).calling(calls)
     }
 
-    /// Chooses the next token of a completion, and adds the forced ones behind it. Returns the reason if the completion
+    /// Chooses the next token of a completion, and adds the forced ones after it. Returns the reason if the completion
     /// ends.
     pub(super) fn generate(
         &self,
@@ -218,7 +218,7 @@ impl<'m> Generator<'m> {
     }
 }
 
-/// Tells whether a prompt was given up because it grew too long.
+/// Returns whether a prompt was given up because it grew too long.
 fn is_too_long(error: &minijinja::Error) -> bool {
     error.kind() == minijinja::ErrorKind::WriteFailure
 }

@@ -39,15 +39,16 @@ impl<'m> KvContext<'m> {
         &self.held
     }
 
-    /// Decodes a batch. Changes nothing if it has no room. A graphics card may go on computing when llama.cpp returns. This
-    /// waits for it, because the time of a decode decides how much of a prompt is read between two others.
+    /// Decodes a batch. Changes nothing if there is no room for it. A graphics card may go on computing after llama.cpp
+    /// returns. This waits for it, because the time of a decode decides how much of a prompt is read between two
+    /// others.
     pub(super) fn decode(&mut self, batch: &mut LlamaBatch<'_>) -> Result<(), DecodeError> {
         self.context.decode(batch)?;
         self.context.synchronize();
         Ok(())
     }
 
-    /// Returns the logits behind a token of the batch that requested them.
+    /// Returns the logits of a token of the batch that requested them.
     pub(super) fn logits(&self, at: i32) -> &[f32] {
         self.context.get_logits_ith(at)
     }
@@ -57,8 +58,8 @@ impl<'m> KvContext<'m> {
         self.held.extend(sequence, tokens);
     }
 
-    /// Tells whether the context holds a sequence from its first token on. Only then can the sequence be cut and
-    /// continued. Otherwise a sliding window lost the beginning, or a state sums it up. The sequence then goes on only
+    /// Returns whether the context holds a sequence from its first token on. Only then can the sequence be cut and
+    /// continued. If not, a sliding window lost the beginning, or a state sums it up, and the sequence goes on only
     /// from its end. Neither llama.cpp nor a join here may leave a hole.
     pub(super) fn is_complete(&self, sequence: Sequence) -> bool {
         self.begins_at(sequence) == Some(0)
@@ -69,14 +70,14 @@ impl<'m> KvContext<'m> {
         usize::try_from(self.context.kv_cache_seq_pos_min(sequence.id())).ok()
     }
 
-    /// Finds the sequence with most of these tokens, and their number.
+    /// Finds the sequence with the most of these tokens, and counts them.
     pub(super) fn best(&self, tokens: &[Held]) -> Option<PrefixMatch> {
         let part = self.held.longest(tokens, |by| self.is_complete(by));
         let whole = self.held.longest_whole(tokens);
         part.into_iter().chain(whole).max_by_key(|known| known.tokens)
     }
 
-    /// Makes a sequence hold only those of these tokens that another one or it itself knows.
+    /// Makes a sequence hold only those of these tokens that another one or it itself knows. Returns how many it holds.
     pub(super) fn begin_with(
         &mut self,
         sequence: Sequence,
@@ -97,7 +98,7 @@ impl<'m> KvContext<'m> {
         best.tokens
     }
 
-    /// Returns the content of a sequence from here on as bytes.
+    /// Returns the content of a sequence from here on as bytes. Returns `None` if it cannot be copied.
     pub(super) fn chat(
         &mut self,
         sequence: Sequence,
@@ -116,8 +117,8 @@ impl<'m> KvContext<'m> {
         Some(Chat { tokens, from, state, state_bytes })
     }
 
-    /// Makes a sequence hold the first `common` tokens of a chat; another sequence has those before its bytes. `None`
-    /// without room, or if the bytes are not all that is needed.
+    /// Makes a sequence hold the first `common` tokens of a chat. Another sequence has those before its bytes. Returns
+    /// how many it holds, or `None` if there is no room or if the bytes are not all that is needed.
     pub(super) fn restore(
         &mut self,
         sequence: Sequence,
@@ -152,8 +153,8 @@ impl<'m> KvContext<'m> {
         self.cut(sequence, common).then_some(common)
     }
 
-    /// Makes a sequence hold its content in another context of this model, which keeps it too. False if it does not
-    /// fit; the sequence then holds less.
+    /// Makes a sequence hold what it holds in another context of this model, which keeps it too. Returns false if it
+    /// does not fit. The sequence then holds less.
     pub(super) fn take_over(
         &mut self,
         sequence: Sequence,
@@ -177,7 +178,7 @@ impl<'m> KvContext<'m> {
             states.give_back(chat.state);
             restored.is_some()
         };
-        // Behind a lost window the whole sequence is taken, which goes on only from its end.
+        // If a window lost its beginning, the whole sequence is taken. It then goes on only from its end.
         take(known) || known > 0 && take(0)
     }
 
@@ -193,7 +194,7 @@ impl<'m> KvContext<'m> {
         self.held = Prefixes::new();
     }
 
-    /// Cuts a sequence to this many tokens. False if it could not be cut and is now empty.
+    /// Cuts a sequence to this many tokens. Returns false if it could not be cut and is now empty.
     pub(super) fn cut(&mut self, sequence: Sequence, len: usize) -> bool {
         if self.held.len(sequence) <= len {
             return true;

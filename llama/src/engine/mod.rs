@@ -1,15 +1,18 @@
-//! Serves many completions from one context: each step decodes a token of every stream, and then a part of the unread
+//! Serves many completions from one context. Each step decodes a token of every stream, and then a part of the unread
 //! prompts.
 //!
-//! Shell: `thread` waits for completions, and `prompts` writes their prompts in the order of `fair`. `steps` does one
-//! decode after another, and `assignment` gives sequences. `cache` keeps resting chats in a `kv_context` or in memory.
-//! `prefill_worker` reads long prompts in a context of its own.
+//! The shell: `thread` waits for completions, and `prompts` writes their prompts in the order of `fair`. `steps` does
+//! one decode after another, and `assignment` gives sequences. `cache` keeps resting chats in a `kv_context` or in
+//! memory. `prefill_worker` reads long prompts in a context of its own.
 //!
-//! Pure: `chat_room` chooses how many tokens a chat may have, by what the model was trained for and by free memory. `plan` and `prefill_budget` fill the next decode. `slots`, `prefixes` and `swapped` track where each chat
-//! rests, and `scope` which chats may share. `states` alone is unsafe: it copies chats between context and memory.
+//! The pure parts: `chat_room` chooses how many tokens a chat may have, by what the model was trained for and by free
+//! memory. `plan` and `prefill_budget` fill the next decode. `slots`, `prefixes` and `swapped` track where each chat
+//! rests, and `scope` says which chats may share. `states` alone is unsafe. It copies chats between context and memory.
 //!
-//! Invariants: a chat shares only with chats of its scope, no prompt waits for ever, and a decode is done whole or not
-//! at all.
+//! Invariants:
+//! - A chat shares only with chats of its scope.
+//! - No prompt waits for ever.
+//! - A decode is done whole or not at all.
 
 mod assignment;
 mod cache;

@@ -22,8 +22,8 @@ pub(super) struct Share {
     pub(super) tokens: usize,
 }
 
-/// The tokens of a prompt before the next one gets any. Fewer would make all new chats wait for each other; more would
-/// make a short prompt wait for a long one.
+/// How many tokens of a prompt are read before the next prompt gets any. With fewer, all new chats would wait for each
+/// other. With more, a short prompt would wait for a long one.
 const TURN: usize = 32;
 
 /// Shares out the tokens of the next decode. A completion that gets nothing comes first the next time.

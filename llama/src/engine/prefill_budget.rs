@@ -20,7 +20,7 @@ pub(super) struct PrefillBudget {
 const STALL: f64 = 1.5;
 /// The tokens of a piece before any measurement.
 const FIRST: usize = 32;
-/// The smallest piece: with less, a decode costs more than it reads.
+/// The smallest piece. With less, a decode costs more than it reads.
 const LEAST: usize = 8;
 /// The tokens from which llama.cpp's flash attention handles a piece together. The longer a prompt, the dearer are
 /// smaller pieces.
@@ -28,7 +28,8 @@ const LARGE: usize = 64;
 /// The longest time of a prompt, in times of the prompt alone. If small pieces exceed it, the prompt gets large ones,
 /// as long as streams can bear them.
 const PATIENCE: f64 = 2.0;
-/// The length of a large piece in decodes of streams; few streams have short decodes, and it would take many more.
+/// The length of a large piece in decodes of streams. With few streams decodes are short, and a piece takes many of
+/// them.
 const LONGEST_STALL: f64 = 8.0;
 /// The weight of the latest measurement: some twenty decodes make an average.
 const LATEST: f64 = 0.1;
@@ -75,7 +76,8 @@ impl PrefillBudget {
         tokens.min(most)
     }
 
-    /// Returns the time of a decode with this many streams, or with the nearest smaller number, or else a larger one.
+    /// Returns the time of a decode with this many streams, or with the nearest smaller number, or else with a larger
+    /// one.
     fn alone(&self, streams: usize) -> Option<f64> {
         let fewer = self.streams.range(..=streams).next_back();
         let nearest = fewer.or_else(|| self.streams.range(streams..).next());

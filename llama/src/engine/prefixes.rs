@@ -1,6 +1,6 @@
-//! Tracks the tokens of the sequences in a tree: equal beginnings share a branch, and part where they differ.
+//! Tracks the tokens of the sequences in a tree: equal beginnings share a branch, which splits at the first difference.
 //!
-//! So the sequence with most of a prompt is found in as many steps as the prompt has tokens, for any number of
+//! The sequence that has the most of a prompt is found in as many steps as the prompt has tokens, for any number of
 //! sequences.
 
 use super::sequence::{Sequence, Sequences};
@@ -83,7 +83,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         while self.len(sequence) > len {
             let (at, end) = self.ends[sequence.index()];
             let begin = end - self.branches[at].tokens.len();
-            // A sequence that ends with a branch ends with its rest when it is cut.
+            // A sequence that ended with this branch ends with the rest after the cut.
             self.cut(at, len.saturating_sub(begin));
             let (last, _) = self.ends[sequence.index()];
             self.ends[sequence.index()] = (self.leave(last, sequence), begin.max(len));
@@ -95,7 +95,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         self.truncate(sequence, 0);
     }
 
-    /// Finds the fitting sequence with most of the beginning of this prompt.
+    /// Finds the sequence that fits and has the most of the beginning of this prompt.
     pub(super) fn longest(
         &self,
         prompt: &[T],
@@ -109,7 +109,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         fitting.last()
     }
 
-    /// Finds the sequence with most of the beginning of this prompt and nothing else.
+    /// Finds the sequence that has the most of the beginning of this prompt, and nothing else.
     pub(super) fn longest_whole(&self, prompt: &[T]) -> Option<PrefixMatch> {
         let ending = self.branches_of(prompt).filter_map(|(branch, tokens)| {
             let ends_here = |by: &Sequence| self.ends[by.index()] == (branch, tokens);
@@ -155,7 +155,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         tokens
     }
 
-    /// Counts the first tokens that a sequence shares with another fitting one, and names that one.
+    /// Counts the first tokens that a sequence shares with another one that fits, and names that one.
     pub(super) fn shared(
         &self,
         sequence: Sequence,
@@ -174,7 +174,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         None
     }
 
-    /// Counts the tokens of these sequences; shared ones count once.
+    /// Counts the tokens of these sequences. Shared tokens count once.
     pub(super) fn distinct(&self, of: &Sequences) -> usize {
         let held = self.branches.iter().filter(|branch| !branch.holders.is_disjoint(of));
         held.map(|branch| branch.tokens.len()).sum()
@@ -193,7 +193,7 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         at != ROOT && children.is_empty() && holders.iter().eq([&sequence])
     }
 
-    /// Cuts a branch behind its first tokens. Sequences that ended with it end with its rest.
+    /// Cuts a branch after its first tokens. Sequences that ended with it end with the rest.
     fn cut(&mut self, at: usize, len: usize) {
         if len == 0 || len >= self.branches[at].tokens.len() {
             return;

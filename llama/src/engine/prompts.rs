@@ -1,5 +1,5 @@
-//! Writes prompts beside the thread that decodes. Rendering and tokenizing take as long as the text, and only its own
-//! user waits.
+//! Writes prompts next to the thread that decodes. Rendering and tokenizing take as long as the text is, and only the
+//! text's own user waits.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -22,8 +22,8 @@ use super::{
     request::EngineRequest,
 };
 
-/// The prompts that are written at once: while one user's takes long, another's is written. More would take time from
-/// the decoding threads.
+/// How many prompts are written at once. While one user's takes long, another's is written. More would take time from
+/// the threads that decode.
 pub(super) const WRITERS: usize = 2;
 
 /// The requested completions that have not begun.
@@ -51,7 +51,7 @@ pub(crate) enum Refused {
     Closed,
 }
 
-/// A completion whose prompt is written, or cannot be.
+/// A completion whose prompt was written, or could not be.
 pub(super) struct Written {
     pub(super) job: EngineRequest,
     pub(super) prompt: Result<Prompt, ModelError>,
@@ -63,7 +63,7 @@ impl Asked {
         Self { state, changed: Condvar::new(), waiting: AtomicUsize::new(0), max_waiting }
     }
 
-    /// Adds a request.
+    /// Adds a request. Returns why it is refused, if the queue is full or closed.
     pub(crate) fn push(&self, job: EngineRequest) -> Result<(), Refused> {
         let mut state = self.state();
         if state.is_closed {
@@ -84,7 +84,7 @@ impl Asked {
         self.waiting.fetch_sub(1, Ordering::AcqRel);
     }
 
-    /// Stops writing; waiting callers learn that no answer comes.
+    /// Stops writing, and drops the requests that wait. Their callers learn that no answer comes.
     pub(crate) fn close(&self) {
         let mut state = self.state();
         state.is_closed = true;
@@ -94,7 +94,7 @@ impl Asked {
         drop(waiting);
     }
 
-    /// Writes prompts until none can come, or all were cancelled.
+    /// Writes prompts until the requests are closed, or no one receives them.
     pub(super) fn write(&self, generator: &Generator<'_>, written: &mpsc::Sender<Written>) {
         self.write_by(|job| prompt(generator, &job.request, &job.cancel), written);
     }

@@ -31,11 +31,11 @@ pub(super) struct ActiveCompletion {
     pub(super) prompt: usize,
     /// The number of tokens that its sequence holds.
     pub(super) held: usize,
-    /// `None` while it waits for a sequence, or for a prompt that another one reads.
+    /// `None` while the completion waits for a sequence, or for a prompt that another one reads.
     pub(super) sequence: Option<Sequence>,
     pub(super) waits: WaitReason,
     pub(super) context: ContextKind,
-    /// Whether it reads its prompt instead of generating.
+    /// Whether it reads its prompt and does not generate yet.
     pub(super) reads: bool,
     /// The number of the decode in which it last took part.
     pub(super) last_decode: u64,
@@ -51,25 +51,27 @@ pub(super) struct ActiveCompletion {
 pub(super) enum WaitReason {
     /// None: it takes the next free sequence.
     No,
-    /// Another one reads a common beginning; it is shared as soon as that one holds this many tokens.
+    /// Another one reads a common beginning. It is shared as soon as that one holds this many tokens.
     ForCommon { reader: Sequence, tokens: usize },
     /// It gave up its sequence, and goes on when another completion ends.
     ForRoom,
 }
 
-/// The context of a completion. In the main context its sequence may be any; elsewhere it has the same one.
+/// The context of a completion. In the main context the completion may have any sequence. In the others it has the same
+/// one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContextKind {
     /// The main context.
     Main,
-    /// The context of streams beside the prefill worker.
+    /// The context of streams, next to the prefill worker.
     Streams,
     /// The context of the prefill worker.
     Prefill,
 }
 
-/// The kind of a decode. Streams are decoded separately from prompts: flash attention sums large batches in another
-/// way, and an answer must not depend on prompts beside it. The number of streams may still change the sums.
+/// The kind of a decode. Streams are decoded separately from prompts, because flash attention sums large batches in
+/// another way, and an answer must not depend on the prompts next to it. The number of streams may still change the
+/// sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The next tokens of the streams.
@@ -88,14 +90,15 @@ impl ActiveCompletion {
         self.cancel.iter().any(CancellationToken::is_cancelled)
     }
 
-    /// Returns the tokens to be decoded; `None` without a sequence.
+    /// Returns the tokens to be decoded. Returns `None` without a sequence.
     pub(super) fn decode_request(&self, run: usize) -> Option<DecodeRequest> {
         self.sequence?;
         let tokens = self.tokens.len() - self.held;
         Some(DecodeRequest { run, tokens, reads: self.reads, last_decode: self.last_decode })
     }
 
-    /// Returns the kind of decode on the engine's thread in which it takes part, while the contexts are split or not.
+    /// Returns in which kind of decode on the engine's thread it takes part, while the contexts are split or not.
+    /// Returns `None` if in none.
     pub(super) fn is_decoded(&self, is_split: bool) -> Option<Kind> {
         match self.context {
             ContextKind::Streams => Some(Kind::Streams),
@@ -107,7 +110,7 @@ impl ActiveCompletion {
         }
     }
 
-    /// Counts the tokens of its prompt before the last one, behind which it generates.
+    /// Counts the tokens of its prompt that are unread, without the last one. After that one it generates.
     pub(super) const fn unread(&self) -> usize {
         if self.reads { self.tokens.len().saturating_sub(self.held + 1) } else { 0 }
     }

@@ -1,5 +1,5 @@
-//! Decides which chats may share the content of the context: those with the same system text and tools, or those of one
-//! user.
+//! Decides which chats may share the content of the context: chats with the same system text and tools, and chats of
+//! one user.
 
 use std::{borrow::Borrow, collections::HashMap, hash::Hash};
 
@@ -8,8 +8,8 @@ use madang_actors::protocol::{SessionId, UserId};
 
 /// A token of a chat, and its scope.
 ///
-/// Two are equal only if both parts are. So every comparison of beginnings stays within a scope, without a rule of its
-/// own.
+/// Two tokens are equal only if their scopes are. So every comparison of beginnings stays within a scope, without a
+/// rule for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {
     pub(super) token: LlamaToken,
@@ -36,8 +36,8 @@ pub(super) struct Owner {
 
 /// Numbers the scopes.
 ///
-/// A beginning as a whole has a scope: system texts with a common start share nothing. Otherwise, in an application
-/// whose users write system texts, a user could guess another user's letter by letter.
+/// A beginning has a scope as a whole. System texts that only begin alike share nothing. If they did, a user of an
+/// application whose users write system texts could guess another user's text letter by letter.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
     beginnings: Numbers<Box<[LlamaToken]>>,
@@ -45,9 +45,9 @@ pub(super) struct Scopes {
     last: u64,
 }
 
-/// The fewest users whose numbers are kept. A forgotten user gets a new number, and the next prompt is read again.
+/// How many users' numbers are kept at least. A forgotten user gets a new number, and the next prompt is read again.
 const USERS: usize = 16_384;
-/// The fewest beginnings whose numbers are kept; they are long, and an application has a few.
+/// How many beginnings' numbers are kept at least. They are long, and an application has a few.
 const BEGINNINGS: usize = 64;
 
 impl Scopes {

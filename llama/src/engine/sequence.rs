@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-/// A sequence of the context. Only this module makes them, so none lies outside of what llama.cpp can keep apart.
+/// A sequence of the context. Only this module makes one, so llama.cpp can keep all of them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Sequence(u8);
 
@@ -10,7 +10,7 @@ impl Sequence {
     /// The most sequences that llama.cpp can keep apart.
     pub(super) const MOST: usize = 256;
 
-    /// Returns the sequence with this number, if it can exist.
+    /// Returns the sequence with this number. Returns `None` if llama.cpp cannot have it.
     pub(super) fn new(number: usize) -> Option<Self> {
         u8::try_from(number).ok().map(Self)
     }
@@ -24,7 +24,7 @@ impl Sequence {
         self.0 as i32
     }
 
-    /// Returns the number for llama.cpp's wrapper where it wants no sign.
+    /// Returns the number for the calls of llama.cpp's wrapper that take no sign.
     pub(super) const fn number(self) -> u32 {
         self.0 as u32
     }

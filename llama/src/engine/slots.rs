@@ -28,7 +28,7 @@ pub(super) struct Slots {
 }
 
 impl Slots {
-    /// Creates this many sequences, and one behind them for copies, which no chat ever holds.
+    /// Creates this many sequences, and after them one more for copies, which no chat ever holds.
     pub(super) fn new(count: usize) -> (Self, Sequence) {
         let count = count.clamp(1, Sequence::MOST - 1);
         (Self { uses: vec![Use::Free; count], now: 0 }, sequence(count))
@@ -39,7 +39,7 @@ impl Slots {
         (0..self.uses.len()).map(sequence)
     }
 
-    /// Takes a free sequence for a completion.
+    /// Takes a free sequence for a completion. Returns `None` if none is free.
     pub(super) fn take(&mut self) -> Option<Sequence> {
         let free = self.uses.iter().position(|held| *held == Use::Free)?;
         self.uses[free] = Use::Runs;

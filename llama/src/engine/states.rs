@@ -1,4 +1,4 @@
-//! Copies a chat's part of the context out as bytes when it moves to memory, and back in when it returns.
+//! Copies a chat's part of the context to bytes if it moves to memory, and back if it returns.
 
 use llama_cpp_2::{LlamaStateSeqFlags, context::LlamaContext};
 
@@ -14,8 +14,8 @@ impl State {
         self.0.capacity()
     }
 
-    /// Makes a sequence hold it again, in any context of its engine. False after a failure, such as no room; the
-    /// sequence must then be emptied.
+    /// Makes a sequence hold this state again, in any context of its engine. Returns false if that failed, for example
+    /// because there is no room. The caller must then empty the sequence.
     pub(super) fn restore(&self, context: &mut LlamaContext<'_>, sequence: Sequence) -> bool {
         #[expect(unsafe_code, reason = "the binding's safe way takes only what it allocated")]
         // SAFETY: llama.cpp wrote these bytes, and they are unchanged. They stay inside of one engine, whose contexts
@@ -26,11 +26,11 @@ impl State {
     }
 }
 
-/// Copies states out of a context, into memory that another chat gave back if it fits. For 48 MiB an allocator takes 29
-/// ms, in which no chat generates, and filling takes 5 ms.
+/// Copies states out of a context, into memory that another chat gave back if it fits. To allocate 48 MiB takes 29 ms,
+/// in which no chat generates. To fill them takes 5 ms.
 #[derive(Debug)]
 pub(super) struct States {
-    /// The last returned memory. One is enough: when memory is full, each new chat replaces one.
+    /// The memory that was returned last. One is enough, because each new chat replaces one when memory is full.
     spare: Option<State>,
     /// The largest size.
     max_bytes: usize,
@@ -41,7 +41,7 @@ impl States {
         Self { spare: None, max_bytes }
     }
 
-    /// Returns the content of a sequence; `None` if it is too large, or llama.cpp failed.
+    /// Returns the content of a sequence, or `None` if it is too large, or llama.cpp failed.
     pub(super) fn get(&mut self, context: &LlamaContext<'_>, sequence: Sequence) -> Option<State> {
         let flags = LlamaStateSeqFlags::empty();
         let size = context.state_seq_get_size_ext(sequence.id(), flags);
@@ -63,7 +63,8 @@ impl States {
         self.spare = Some(state);
     }
 
-    /// Returns a buffer. A large spare is not used for a small chat, since all of it would count while that rests.
+    /// Returns a buffer. A large spare one is not used for a small chat, because all of it would count while the chat
+    /// rests.
     fn buffer(&mut self, size: usize) -> Vec<u8> {
         let fits = |spare: &mut State| (size..=2 * size).contains(&spare.bytes());
         match self.spare.take_if(fits) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// The figures of an engine since its start, and its present content.
+/// The figures of an engine since its start, and what it holds at present.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct EngineStats {
@@ -10,9 +10,9 @@ pub struct EngineStats {
     pub decodes: u64,
     /// Tokens of prompts that were read.
     pub prompt_tokens_evaluated: u64,
-    /// Of these, tokens that the prefill worker read.
+    /// How many of these tokens the prefill worker read.
     pub prefill_worker_tokens: u64,
-    /// Splits of the contexts for the prefill worker.
+    /// How often the contexts split for the prefill worker.
     pub splits: u64,
     /// Tokens of prompts that were already known.
     pub prompt_tokens_reused: u64,
@@ -26,7 +26,7 @@ pub struct EngineStats {
     pub restored: u64,
     /// Chats that were forgotten because memory was full.
     pub forgotten: u64,
-    /// Completions that gave up their sequence for others and had to read again.
+    /// How often a completion gave up its sequence for others and had to read its tokens again.
     pub preempted: u64,
     /// Completions that run now.
     pub running: usize,

@@ -34,14 +34,14 @@ pub(super) struct Engine<'m> {
     generator: Arc<Generator<'m>>,
     scopes: Scopes,
     pub(super) cache: Cache<'m>,
-    /// In the order in which they began.
+    /// The running completions, in the order in which they began.
     pub(super) runs: Vec<ActiveCompletion>,
     /// The prompts that are being read.
     pub(super) coming: Prefixes<Held>,
     batch: LlamaBatch<'static>,
     prefill_budget: PrefillBudget,
     pub(super) bounds: Bounds,
-    /// Reads long prompts, if there are threads for it.
+    /// Reads long prompts. `None` if there are no threads for it.
     pub(super) prefill_worker: Option<PrefillWorker<'m>>,
     pub(super) stats: EngineStats,
     /// The copy of `stats` that callers read.
@@ -58,7 +58,7 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Counts the tokens of a decode: of prompts, or one of each stream and then some forced ones.
+    /// Counts the most tokens of a decode: those of prompts, or one of each stream and some forced ones.
     pub(super) const fn batch(self) -> usize {
         self.running + self.prompt_tokens
     }
@@ -91,7 +91,7 @@ impl<'m> Engine<'m> {
         self.runs.is_empty()
     }
 
-    /// Tells whether another completion may begin.
+    /// Returns whether another completion may begin.
     pub(super) fn may_begin(&self) -> bool {
         self.runs.len() < self.bounds.running
     }
@@ -162,7 +162,7 @@ impl<'m> Engine<'m> {
         *self.published.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
     }
 
-    /// Decodes the planned tokens, and returns the plan. `None` if nothing was planned, or all failed.
+    /// Decodes the planned tokens, and returns the plan. Returns `None` if nothing was planned, or if all of it failed.
     pub(super) fn decode(&mut self, kind: Kind) -> Option<Vec<Share>> {
         loop {
             let is_on = self.is_split();
@@ -215,7 +215,7 @@ impl<'m> Engine<'m> {
         }
         self.stats.prompt_tokens_evaluated += read as u64;
         match kind {
-            // Decodes in split contexts take another time.
+            // Decodes in split contexts take a different time.
             Kind::Streams if self.is_split() => (),
             Kind::Streams => self.prefill_budget.generated(shares.len(), began.elapsed()),
             Kind::Prompts => self.prefill_budget.read(read, began.elapsed()),
@@ -265,7 +265,7 @@ impl<'m> Engine<'m> {
         }
     }
 
-    /// Answers the ended completions, and lets their chats rest.
+    /// Answers the completions that ended, and lets their chats rest.
     pub(super) fn reap(&mut self) {
         if self.runs.iter().all(|run| run.end.is_none()) {
             return;
@@ -313,7 +313,7 @@ fn here<'e, 'm>(
     prefill_worker.as_mut().and_then(PrefillWorker::streams).unwrap_or(&mut cache.kv)
 }
 
-/// Writes the planned tokens into a batch, behind the tokens that the sequences will hold by then.
+/// Writes the planned tokens into a batch, after the tokens that the sequences will hold by then.
 pub(super) fn fill(
     batch: &mut LlamaBatch<'_>,
     runs: &[ActiveCompletion],

@@ -1,4 +1,4 @@
-//! Keeps chats that rest in memory, bounded in bytes; the one that has rested longest is forgotten first.
+//! Keeps chats that rest in memory, up to a bound in bytes. The chat that has rested longest is forgotten first.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -44,8 +44,8 @@ impl<T, S> Swapped<T, S> {
         self.bytes
     }
 
-    /// Keeps a chat, and replaces its earlier state. Returns the chats that are forgotten for it: itself, if it is too
-    /// large.
+    /// Keeps a chat, in place of its earlier state. Returns the chats that are forgotten for it, which is the chat
+    /// itself if it is too large.
     pub(super) fn swap_out(&mut self, owner: Owner, chat: Chat<T, S>) -> Vec<Chat<T, S>> {
         let _ = self.take(&owner);
         let bytes = chat.bytes();
@@ -67,7 +67,7 @@ impl<T, S> Swapped<T, S> {
         forgotten
     }
 
-    /// Takes a chat out.
+    /// Takes a chat out of memory. Returns `None` if it is not there.
     pub(super) fn take(&mut self, owner: &Owner) -> Option<Chat<T, S>> {
         let (since, chat) = self.chats.remove(owner)?;
         self.order.remove(&since);

@@ -34,7 +34,10 @@ pub(crate) struct Loaded {
     pub(crate) caveats: Vec<Caveat>,
 }
 
-/// Starts the thread, which publishes its figures, and waits until the model is loaded.
+/// Starts the thread, which publishes its figures to `published`, and blocks until the model is loaded.
+///
+/// # Errors
+/// Returns why the model could not be loaded.
 pub(crate) fn start(
     options: LlamaOptions,
     asked: Arc<Asked>,
@@ -135,25 +138,26 @@ fn run(
             close();
             return Err(LoadError::Thread { cause: Some(cause) });
         }
-        // From here on only the writers hold it: when they end, nothing more comes.
+        // From here on only the writers hold it. Nothing more comes after they end.
         drop(ready);
         let mut engine = Engine::new(generator, cache, bounds, prefill_worker, stats);
         let is_wanted = loaded.send(Ok(known)).is_ok();
         while is_wanted && begin_waiting(&mut engine, asked, &mut jobs) {
             engine.step();
         }
-        // Otherwise the writers would wait for ever, and the scope for them.
+        // Without this the writers would wait for ever, and the scope for them.
         close();
         Ok(())
     })
 }
 
-/// Tells whether a prefill worker may read prompts. A graphics card computes one decode after another anyway.
+/// Returns whether a prefill worker may read prompts. A graphics card computes one decode after another anyway.
 fn may_split(options: &LlamaOptions) -> bool {
     options.gpu_layers == 0 && options.prefill_context_tokens != Some(0)
 }
 
-/// Returns the parameters of the prefill worker's contexts; `None` with one thread, which has no halves.
+/// Returns the parameters of the prefill worker's contexts. Returns `None` if there is one thread, which cannot be
+/// halved.
 fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
     // Streams wait for memory more than for threads.
     let streams = Shape { threads: whole.threads / 2, ..whole };
@@ -161,7 +165,7 @@ fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
     (streams.threads > 0).then_some(Make { shapes: [streams, prompts], scratch, keeps })
 }
 
-/// Begins waiting completions, as many as may run at once. False if none waits and none can come.
+/// Begins waiting completions, as many as may run at once. Returns false if none waits and none can come any more.
 fn begin_waiting(
     engine: &mut Engine<'_>,
     asked: &Asked,
@@ -193,7 +197,7 @@ const BEGUN_AT_ONCE: usize = 4;
 const MIN_CONTEXT: u32 = 64;
 /// More tokens than any machine has memory for.
 const MOST_TOKENS: u32 = 1 << 24;
-/// Sequences for common beginnings, beside those of running completions and resting chats.
+/// Sequences for common beginnings, in addition to those of running completions and resting chats.
 const SPARE: usize = 8;
 
 fn number(count: usize) -> u32 {

@@ -11,7 +11,7 @@ use super::{
 
 /// The depth of values where anything is allowed.
 const ANY_DEPTH: usize = 8;
-/// The rules for any value and any object, which all tools share.
+/// The rule for any value and any object, which all tools share.
 pub(super) const ANY: &str = "any_8";
 pub(super) const ANY_OBJECT: &str = "any_object_8";
 

@@ -1,4 +1,4 @@
-//! Writes the rules around the arguments in a block of calls, by family.
+//! Writes the rules around the arguments in a block of calls, for each family.
 
 use madang_parser::{
     call::{CallForm, Items, Marks},
@@ -36,7 +36,7 @@ fn list(around: [&str; 2], separator: &str) -> String {
     format!("{open} call ({} call)* {close}", lark_string(separator))
 }
 
-/// Writes a block of calls in a row, up to its closing; `None` if a block is one call.
+/// Writes a block of calls in a row, up to its closing. Returns `None` if a block is one call.
 fn several(family: &Family) -> Option<String> {
     let separator = family.form.separator()?;
     let next = if separator.is_empty() { String::new() } else { lark_string(separator) };
@@ -47,7 +47,7 @@ fn several(family: &Family) -> Option<String> {
     Some(format!("call ({next} call)* ({})?", closing.collect::<Vec<_>>().join(" | ")))
 }
 
-/// Writes the rules that those of calls refer to.
+/// Writes the rules to which the rules of calls refer.
 pub(super) fn shared(family: &Family, style: &CallStyle) -> String {
     let blank = style.blank();
     // Mistral's lists add an id to a call.
@@ -68,7 +68,7 @@ pub(super) fn call(
     let head =
         |key: &str| lark_string(&format!(r#"{{"name":{blank}"{name}",{blank}"{key}":{blank}"#));
     let around = match (family.form, family.opening) {
-        // The opening was written freely, with any blanks, and is part of the block.
+        // The model wrote the opening freely, with any blanks, and it is part of the block.
         (CallForm::Object { within, arguments: key }, Opening::Answer(_)) => {
             let outer = within.map_or_else(String::new, |outer| format!(r#"\{{ ?"{outer}": ?"#));
             let close = if within.is_some() { "}}" } else { "}" };

@@ -27,7 +27,7 @@ pub(super) const ANNOTATIONS: [&str; 12] = [
     "writeOnly",
     "nullable",
 ];
-/// Keywords for values of one type only.
+/// The keywords for values of one type only.
 const BY_TYPE: [&str; 13] = [
     "properties",
     "required",
@@ -43,7 +43,7 @@ const BY_TYPE: [&str; 13] = [
     "exclusiveMinimum",
     "exclusiveMaximum",
 ];
-/// More repetitions than this make a grammar too large.
+/// The most repetitions. More make a grammar too large.
 const MAX_COUNT: u64 = 4_096;
 pub(super) fn check_keywords(schema: &Map<String, Value>) -> Result<(), Unknown> {
     let is_known = |key: &str| {
@@ -64,7 +64,7 @@ pub(super) fn no_alternatives(schema: &Map<String, Value>) -> Result<(), Unknown
     found.map_or(Ok(()), |key| Err(unknown(key)))
 }
 
-/// Returns the listed values, if any, without those of other types.
+/// Returns the listed values, without those of other types. Returns `None` if the schema lists none.
 pub(super) fn values(schema: &Map<String, Value>) -> Result<Option<Vec<Value>>, Unknown> {
     let (keyword, values) = match (schema.get("const"), schema.get("enum")) {
         (None, None) => return Ok(None),
@@ -98,7 +98,7 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Tells whether no value fits two of these schemas: they list different values, or have different types.
+/// Returns whether no value fits two of these schemas, because they list different values or have different types.
 fn are_apart(schemas: &[Value]) -> bool {
     let objects: Vec<&Map<String, Value>> = schemas.iter().filter_map(Value::as_object).collect();
     if objects.len() != schemas.len() || objects.is_empty() {
@@ -121,7 +121,7 @@ fn are_apart(schemas: &[Value]) -> bool {
         .is_some_and(|types| types.iter().enumerate().all(|(at, name)| !types[..at].contains(name)))
 }
 
-/// Returns the schemas of which a value fits one; only where nothing but annotations stands beside them.
+/// Returns the schemas of which a value must fit one, if there are only annotations next to them.
 pub(super) fn choices<'s>(
     keyword: &str,
     schemas: &'s Value,
@@ -136,7 +136,7 @@ pub(super) fn choices<'s>(
     if is_choice { Ok(schemas) } else { Err(unknown(keyword)) }
 }
 
-/// Returns the properties of an object without others; `None` if it names none.
+/// Returns the properties of an object that has no others. Returns `None` if it names none.
 pub(super) fn closed_properties(
     schema: &Map<String, Value>,
 ) -> Result<Option<&Map<String, Value>>, Unknown> {

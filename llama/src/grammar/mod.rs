@@ -1,12 +1,14 @@
 //! Constrains a tool call to a registered name, and to arguments that its schema allows.
 //!
 //! `schema` turns a tool's schema into rules, with `keywords` for single keywords, `numbers`, `any` for unconstrained
-//! values, `tagged` for values between tags and `notation` for the family's form of values. `block` writes the rules around them. llguidance compiles all
-//! into a [`Grammar`]. A [`CallGuide`] follows one call token by token, and tells the allowed tokens and the forced text.
+//! values, `tagged` for values between tags and `notation` for the family's form of values. `block` writes the rules
+//! around them. llguidance compiles all of them into a [`Grammar`]. A [`CallGuide`] follows one call token by token,
+//! and returns the allowed tokens and the forced text.
 //!
-//! Invariants: the rules allow exactly the values of the schema, in canonical form. A part that they cannot follow is
-//! named to the runtime, which checks every call anyway. A schema on which the compiler fails costs only the
-//! constraint.
+//! Invariants:
+//! - The rules allow exactly the values of the schema, in canonical form.
+//! - A part of a schema that the rules cannot follow is reported to the runtime, which checks every call anyway.
+//! - If the compiler fails on a schema, only the constraint is lost.
 
 mod any;
 mod block;
@@ -37,7 +39,7 @@ pub(super) struct Grammars {
     tok_env: TokEnv,
     family: &'static Family,
     style: CallStyle,
-    /// The latest last; `None` for a set that cannot be followed, which was logged.
+    /// The grammars, the latest last. `None` for a set that cannot be followed, which was logged.
     compiled: Mutex<Vec<(ToolSet, Option<Grammar>)>>,
 }
 
@@ -52,7 +54,7 @@ pub(super) struct Grammar {
 /// The names and schemas that a grammar depends on.
 type ToolSet = Vec<(Arc<str>, Arc<Value>)>;
 
-/// The sets of tools that stay compiled: sessions of one application share one or few.
+/// How many sets of tools stay compiled. The sessions of one application share one or few.
 const KEPT: usize = 8;
 
 impl Grammars {
@@ -61,7 +63,7 @@ impl Grammars {
         family: &'static Family,
         style: CallStyle,
     ) -> Result<Self, String> {
-        // Inside strings nearly every token is allowed; slices tell that without checking each.
+        // Inside strings nearly every token is allowed. Slices show that without checking each token.
         let slices = SlicedBiasComputer::json_slices();
         let mut factory = ParserFactory::new(&tok_env, InferenceCapabilities::default(), &slices)
             .map_err(|error| error.to_string())?;
@@ -70,7 +72,7 @@ impl Grammars {
         Ok(Self { factory, tok_env, family, style, compiled: Mutex::default() })
     }
 
-    /// Returns the grammar of these tools; `None` if there are none, or they cannot be followed.
+    /// Returns the grammar of these tools, or `None` if there are none, or they cannot be followed.
     pub(super) fn of(&self, tools: &[ToolSpec]) -> Option<Grammar> {
         if tools.is_empty() {
             return None;
@@ -139,7 +141,7 @@ impl Grammars {
         with_call(any, &arguments)
     }
 
-    /// Builds the grammar of a block of calls: registered names, and arguments by the tools' schemas.
+    /// Builds the grammar of a block of calls, with registered names and with arguments that fit the tools' schemas.
     fn grammar(&self, tools: &[ToolSpec]) -> String {
         let mut grammar = block::rules(self.family, &self.style, tools.len());
         for (at, tool) in tools.iter().enumerate() {
@@ -154,10 +156,10 @@ impl Grammars {
 }
 
 impl Grammar {
-    /// Begins a call with the text so far; `None` if no tool allows it.
+    /// Begins a call with the text so far. Returns `None` if no tool allows it.
     pub(super) fn begin(&self, body: &str) -> Option<CallGuide> {
         let mut guide = CallGuide { matcher: self.matcher.deep_clone() };
-        // The model may begin with any blanks; the grammar has those of the template.
+        // The model may begin with any blanks. The grammar has those of the template.
         let lead = &self.style.lead;
         let body = match body.trim_start() {
             _ if lead.starts_with(body) => body.to_owned(),
@@ -174,7 +176,7 @@ impl Grammar {
     }
 }
 
-/// Lists the parts of these schemas that a family's calls may break; the tokens of a model do not matter.
+/// Lists the parts of these schemas that a family's calls may break. They do not depend on the tokens of a model.
 pub(super) fn unconstrained(
     family: &'static Family,
     style: CallStyle,
@@ -197,7 +199,7 @@ pub(super) fn unconstrained(
     }
 }
 
-/// The rules of one tool, and the unfollowed parts of its schema.
+/// The rules of one tool, and the parts of its schema that they cannot follow.
 struct Followed {
     rules: String,
     gaps: Vec<Gap>,
@@ -209,7 +211,7 @@ pub(super) struct CallGuide {
 }
 
 impl CallGuide {
-    /// Returns the tokens that may come next; `None` if the guide is lost or the call has ended.
+    /// Returns the tokens that may come next, or `None` if the guide is lost or the call has ended.
     pub(super) fn allowed(&mut self) -> Option<SimpleVob> {
         match self.matcher.compute_mask() {
             Ok(mask) if mask.is_zero() => None,
@@ -221,12 +223,12 @@ impl CallGuide {
         }
     }
 
-    /// Tells whether this token may come next.
+    /// Returns whether this token may come next.
     pub(super) fn allows(&mut self, token: u32) -> bool {
         matches!(self.matcher.validate_tokens(&[token]), Ok(1))
     }
 
-    /// Returns the text that must come next, in whole letters.
+    /// Returns the text that must come next, in whole characters.
     pub(super) fn forced(&mut self) -> String {
         let bytes = self.matcher.compute_ff_bytes();
         let whole = match std::str::from_utf8(&bytes) {
@@ -236,8 +238,8 @@ impl CallGuide {
         String::from_utf8_lossy(&bytes[..whole]).into_owned()
     }
 
-    /// Adds those of these tokens, which spell the forced text, that stay the same for any continuation. Where a longer
-    /// token is possible the model chooses. Returns their number.
+    /// Adds those of these tokens, which spell the forced text, that any continuation begins with, and returns how
+    /// many. If a longer token is possible, the model chooses.
     pub(super) fn take_certain(&mut self, tokens: &[u32]) -> usize {
         let Ok(env) = self.matcher.tok_env() else { return 0 };
         let trie = env.tok_trie();
@@ -258,13 +260,13 @@ impl CallGuide {
         tokens.len()
     }
 
-    /// Adds a token; false if the guide is lost.
+    /// Adds a token. Returns false if the guide is lost.
     pub(super) fn take(&mut self, token: u32) -> bool {
         self.matcher.consume_token(token).is_ok()
     }
 }
 
-/// Compiles a grammar. The compiler may panic on an unexpected schema, which must cost only the grammar.
+/// Compiles a grammar. The compiler may panic on an unexpected schema. This must cost only the grammar.
 fn compile(factory: &ParserFactory, grammar: &str) -> Result<Matcher, String> {
     let parse =
         || Matcher::new(factory.create_parser(TopLevelGrammar::from_lark(grammar.to_owned())));

@@ -15,7 +15,7 @@ pub(super) enum Notation {
     Python,
 }
 
-/// A letter of a JSON string: escaped only if it must be. So a string has one form, and half of a surrogate pair is
+/// A character of a JSON string, escaped only if it must be. So a string has one form, and half of a surrogate pair is
 /// impossible.
 const JSON_LETTER: &str = r#"([^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f])"#;
 /// The same between single quotes, for Python.
@@ -47,7 +47,7 @@ impl Notation {
         }
     }
 
-    /// Returns a key with its colon; `None` if it cannot be written.
+    /// Returns a key with its colon, or `None` if it cannot be written.
     pub(super) fn key(self, key: &str) -> Option<String> {
         match self {
             Self::Json(blank) => Some(format!("{}:{blank}", Value::from(key))),
@@ -65,7 +65,7 @@ impl Notation {
         }
     }
 
-    /// Returns strings of this many letters.
+    /// Returns strings of this many characters.
     pub(super) fn string(self, min: u64, max: Option<u64>) -> String {
         let letters = |letter: &str| repeated(letter, min, max);
         match self {
@@ -89,7 +89,7 @@ impl Notation {
         }
     }
 
-    /// Returns all forms of one value; none if it cannot be written.
+    /// Returns all forms of one value. Returns none if it cannot be written.
     pub(super) fn literals(self, value: &Value) -> Vec<String> {
         match self {
             Self::Json("") => vec![value.to_string()],
@@ -100,7 +100,7 @@ impl Notation {
     }
 }
 
-/// Writes so many letters of this kind as a regular expression.
+/// Writes this many of a character as a regular expression.
 pub(super) fn repeated(letter: &str, min: u64, max: Option<u64>) -> String {
     match (min, max) {
         (0, None) => format!("{letter}*"),

@@ -1,12 +1,12 @@
-//! Writes the rules for numbers: whole ones with every digit of 64 bits, and others with a fraction or an exponent.
+//! Writes the rules for numbers: integers with every digit of 64 bits, and others with a fraction or an exponent.
 
 use serde_json::{Map, Number, Value, json};
 
 use super::keywords::{Unknown, unknown};
 
-/// The whole numbers that a call can carry without losing a digit: those of `i64` and of `u64`.
+/// The integers that a call can carry without losing a digit: those of `i64` and of `u64`.
 const WHOLE: (i128, i128) = (i64::MIN as i128, u64::MAX as i128);
-/// From here on numbers have an exponent, unless they are whole and of 64 bits.
+/// From this number on, numbers have an exponent unless they are integers of 64 bits.
 const LARGE: i128 = 1_000_000_000_000_000_000;
 /// Numbers nearer to zero may have an exponent.
 const SMALL: f64 = 1e-5;
@@ -86,8 +86,8 @@ pub(super) fn number(schema: &Map<String, Value>) -> Result<String, Unknown> {
     Ok(format!("({})", ways.join(" | ")))
 }
 
-/// Returns the tighter of two bounds, and whether it is excluded itself. A bound that a double cannot hold, or beyond
-/// which numbers have an exponent, cannot be followed.
+/// Returns the tighter of two bounds, and whether it is itself excluded. Returns [`Unknown`] for a bound that a double
+/// cannot hold, or beyond which numbers have an exponent.
 fn bound(
     schema: &Map<String, Value>,
     inclusive: &str,
@@ -137,7 +137,7 @@ fn whole(min: i128, max: i128) -> String {
     one_of(&ways)
 }
 
-/// Writes the numbers of a range that have no sign, one length after another.
+/// Writes the numbers of a range that have no sign, by their numbers of digits.
 fn digits(min: u128, max: u128) -> String {
     let mut ways = Vec::new();
     let mut least = min;
@@ -152,7 +152,7 @@ fn digits(min: u128, max: u128) -> String {
     }
 }
 
-/// Writes the numbers between two that have as many digits.
+/// Writes the numbers between two that have equally many digits.
 fn alike(min: &str, max: &str) -> String {
     let (Some(low), Some(high)) = (min.chars().next(), max.chars().next()) else {
         return String::new();

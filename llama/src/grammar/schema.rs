@@ -1,5 +1,5 @@
-//! Turns the JSON Schema of a tool into grammar rules: they allow exactly the values that fit the schema, in canonical
-//! form. A part that they cannot follow is named.
+//! Turns the JSON Schema of a tool into grammar rules. They allow exactly the values that fit the schema, in canonical
+//! form. A part that they cannot follow is reported.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -17,7 +17,7 @@ use super::{
     numbers,
 };
 
-/// A part of a schema without rules: any value is allowed there.
+/// A part of a schema that has no rules. Any value is allowed there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Gap {
     /// A JSON Pointer into the schema.
@@ -45,7 +45,7 @@ pub(super) struct SchemaRules<'s> {
     depth: usize,
     /// The JSON Pointer to the part of the schema that is read.
     pub(super) pointer: String,
-    /// Rules of referenced schemas; `None` while one is written, because a schema may contain itself.
+    /// Rules of referenced schemas. `None` while one is written, because a schema may contain itself.
     references: HashMap<String, Option<String>>,
     pub(super) gaps: Vec<Gap>,
 }
@@ -119,7 +119,7 @@ impl<'s> SchemaRules<'s> {
         Ok(self.rule(&members))
     }
 
-    /// Writes the rule for a value; where the schema cannot be followed, records the gap and allows any value.
+    /// Writes the rule for a value. If the schema cannot be followed, records the gap and allows any value.
     pub(super) fn value(&mut self, schema: &Value) -> String {
         self.depth += 1;
         let rule = if self.depth > MAX_DEPTH || self.count > MAX_RULES {
@@ -139,7 +139,7 @@ impl<'s> SchemaRules<'s> {
         self.nested(step, |rules| rules.value(schema))
     }
 
-    /// Does this with the pointer to a nested schema.
+    /// Writes a rule with the pointer moved to a nested schema.
     pub(super) fn nested(&mut self, step: &str, write: impl FnOnce(&mut Self) -> String) -> String {
         let outer = self.pointer.len();
         write!(self.pointer, "/{step}").expect("a string takes everything");
@@ -161,7 +161,7 @@ impl<'s> SchemaRules<'s> {
             }
         };
         if let Some(reference) = schema.get("$ref") {
-            // Keywords beside a reference count too, as in later drafts.
+            // Keywords next to a reference count too, as in later drafts.
             let is_alone = schema.keys().all(|key| key == "$ref" || ANNOTATIONS.contains(&&**key));
             return if is_alone { self.reference(reference) } else { Err(unknown("$ref")) };
         }
@@ -183,7 +183,7 @@ impl<'s> SchemaRules<'s> {
         let types = match schema.get("type") {
             Some(Value::String(single)) => vec![single.as_str()],
             Some(Value::Array(types)) => types.iter().filter_map(Value::as_str).collect(),
-            // Without a type the keywords of all types count, each for its own.
+            // Without a type, the keywords of all types count, each for its own type.
             Some(_) | None if schema.keys().all(|key| ANNOTATIONS.contains(&&**key)) => {
                 return Ok(ANY.to_owned());
             }
@@ -321,7 +321,7 @@ impl<'s> SchemaRules<'s> {
             pairs.push((pair, required.contains(&&**name)));
         }
         let separator = if separator.is_empty() { String::new() } else { lark_string(separator) };
-        // From the last to the first: the possible continuations of each.
+        // From the last member to the first: how the object may go on after each.
         let mut behind = String::new();
         let mut beginnings = Vec::new();
         let mut can_be_empty = true;

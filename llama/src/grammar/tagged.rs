@@ -1,4 +1,4 @@
-//! Writes the rules of arguments between tags: a text stands there as it is, and anything else as JSON.
+//! Writes the rules of arguments between tags, where a text is written as it is and anything else as JSON.
 
 use madang_parser::call::{Kinds, Tags};
 use serde_json::{Map, Value};
@@ -13,18 +13,18 @@ use super::{
     schema::{Gap, MAX_DEPTH, SchemaRules},
 };
 
-/// A value between tags that is written.
+/// A value between tags, while its rules are written.
 struct TaggedValue {
     tags: &'static Tags,
     /// The kinds that the schema allows.
     kinds: Kinds,
-    /// The rules of which one is followed.
+    /// The rules for it. A value follows one of them.
     ways: Vec<String>,
     depth: usize,
 }
 
 impl SchemaRules<'_> {
-    /// Writes the arguments of a call: those of the schema in its order.
+    /// Writes the arguments of a call: the properties of the schema, in its order.
     pub(super) fn tagged(&mut self, tags: &'static Tags) -> Rule {
         let schema = self.root.as_object().ok_or_else(|| unknown("type"))?;
         check_keywords(schema)?;
@@ -65,7 +65,7 @@ impl SchemaRules<'_> {
         self.rule(&format!("({key} {value})*"))
     }
 
-    /// Writes a value with the text before it, up to the one that ends it.
+    /// Writes a value, with the text before it and the text that ends it.
     fn tagged_value(&mut self, tags: &'static Tags, step: &str, schema: &Value) -> String {
         self.nested(step, |rules| {
             let kinds = Kinds::of(rules.root, schema);
@@ -143,7 +143,7 @@ impl SchemaRules<'_> {
         for name in names {
             match name {
                 "string" => {
-                    // Without quotes a text that looks like another value is that value.
+                    // Without quotes, a text that looks like another value would be read as that value.
                     let is_told = is_typed || !value.kinds.has_others(Kinds::TEXT.or(Kinds::WORDS));
                     let text = self.tagged_text(value, schema)?;
                     value.ways.push(if is_told { text } else { return Err(unknown("type")) });
@@ -203,11 +203,12 @@ impl TaggedValue {
         format!("{mark} {rule} {}", lark_string(self.tags.end))
     }
 
-    /// Adds one value; fails if a reader would take it for another.
+    /// Adds one value. Returns [`Unknown`] if a reader would take it for another one.
     fn literal(&mut self, rules: &SchemaRules<'_>, value: &Value) -> Result<(), Unknown> {
         let Tags { value: marks, end, .. } = self.tags;
         let Value::String(text) = value else {
-            // One text with its end, for the lexer could take the word alone for the beginning of a text.
+            // The value and its end are one text, because the lexer could take the word alone for the beginning of a
+            // text.
             let ways = rules.notation.literals(value).into_iter();
             self.ways.extend(ways.map(|way| lark_string(&format!("{}{way}{end}", marks[1]))));
             return Ok(());

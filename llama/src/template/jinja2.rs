@@ -1,10 +1,10 @@
-//! What jinja2 does otherwise than minijinja: templates are written for jinja2.
+//! What jinja2 does differently from minijinja. Templates are written for jinja2.
 
 use minijinja::{Environment, Error, Value, value::ValueKind};
 
 use super::weights::{PLAIN, is_namespace};
 
-/// Adds what jinja2 has, and replaces what it has in another way.
+/// Adds what only jinja2 has, and replaces what it does in another way.
 pub(super) fn install(environment: &mut Environment<'_>) {
     environment.add_test("iterable", |value: &Value| {
         !value.is_none() && !is_namespace(value) && value.try_iter().is_ok()
@@ -19,7 +19,7 @@ pub(super) fn install(environment: &mut Environment<'_>) {
         let kind = value.kind();
         matches!(kind, ValueKind::Undefined | ValueKind::String | ValueKind::Seq | ValueKind::Map)
     });
-    // Nothing has no items, and a template may count them.
+    // In jinja2 an undefined value has no items, and a template may count them.
     for (name, of_nothing) in [
         ("length", Value::from(0)),
         ("count", Value::from(0)),

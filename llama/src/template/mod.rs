@@ -1,8 +1,8 @@
-//! Renders a model's chat template the way its authors rendered it, within bounds.
+//! Renders a model's chat template as its authors rendered it, within bounds.
 //!
 //! Templates come from model files and may be hostile. `guarded` rewrites a template so that each value it makes is
-//! charged by `weights`. The template engine bounds the steps, and the output has a bound in bytes. Texts of users,
-//! models and tools are already hidden behind marks when a template sees them.
+//! charged by `weights`. The template engine bounds the steps, and the output has a bound in bytes. The texts of users,
+//! models and tools are hidden, with marks in their place, before a template sees them.
 //!
 //! Invariant: no template ends the process, takes unbounded time or memory, or reads anything but its input and the
 //! date.
@@ -46,15 +46,18 @@ pub(super) struct TemplateInput<'a> {
     pub(super) max_bytes: usize,
 }
 
-/// The most bytes of a prompt even in a small context: more than twice the longest text of a person.
+/// The least bound in bytes of a prompt, even in a small context. It is more than twice the longest text of a person.
 pub(super) const LEAST_BYTES: usize = 160 << 10;
 
 const NAME: &str = "chat";
-/// The steps of a rendering: enough for thousands of messages, and an end of a loop.
+/// The steps of a rendering. They are enough for thousands of messages, and end a loop.
 const FUEL: u64 = 5_000_000;
 
 impl ChatTemplate {
     /// Compiles a template.
+    ///
+    /// # Errors
+    /// Returns an error if the template cannot be parsed or bounded.
     pub(super) fn compile(source: &str) -> Result<Self, Error> {
         let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).build()?;
         let guarded = guarded(&without_training_marks(source), syntax)?;
@@ -69,7 +72,7 @@ impl ChatTemplate {
         Ok(Self { environment })
     }
 
-    /// Renders a chat up to where the model goes on.
+    /// Renders a chat up to the place from which the model goes on.
     pub(super) fn render(&self, input: &TemplateInput<'_>) -> Result<String, Error> {
         let tools = (!input.tools.is_empty()).then(|| Jinja::from(Serde(input.tools)));
         let values = context! {
@@ -110,7 +113,7 @@ impl io::Write for Bounded {
     }
 }
 
-/// Removes the tags of blocks that only mark training text.
+/// Removes the tags of blocks that only mark the text of training.
 fn without_training_marks(source: &str) -> String {
     let mut source = source.to_owned();
     for name in ["generation", "endgeneration"] {

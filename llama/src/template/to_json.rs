@@ -1,4 +1,5 @@
-//! The filter `tojson`, as Hugging Face defines it for chat templates: JSON as Python writes it, for a model and not for a page.
+//! The filter `tojson`, as Hugging Face defines it for chat templates: it writes JSON as Python does, for a model and
+//! not for a page.
 
 use madang_parser::call::json;
 use minijinja::{Error, ErrorKind, State, Value as Jinja, value::Kwargs};
@@ -7,7 +8,8 @@ use serde_json::{Map, Value};
 use super::weights::pay_json;
 use crate::hidden::{Escapes, in_ascii, marks_in_json};
 
-/// Writes JSON with blanks behind `,` and `:`, and letters as they are, unless the template wants it otherwise.
+/// Writes JSON with blanks after `,` and `:`, and with characters as they are, unless the template asks for something
+/// else.
 #[expect(clippy::needless_pass_by_value, reason = "minijinja hands its filters values")]
 pub(super) fn to_json(
     state: &State<'_, '_>,
@@ -52,7 +54,7 @@ pub(super) fn to_json(
     })
 }
 
-/// Sorts the keys of all objects. Recurses by the depth of a value, which is weighed before.
+/// Sorts the keys of all objects. It recurses as deep as the value is, which is weighed before.
 fn sorted(value: Value) -> Value {
     match value {
         Value::Object(members) => {

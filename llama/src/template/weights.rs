@@ -17,7 +17,8 @@ pub(super) const TIMES: &str = "madang_times";
 pub(super) const JOIN: &str = "madang_join";
 /// Charges for a new value.
 pub(super) const KEEP: &str = "madang_keep";
-/// Charges for a value that goes into another one. Refuses a namespace, because a chain of them has unbounded depth.
+/// Charges for a value that becomes part of another one. Refuses a namespace, because a chain of them has unbounded
+/// depth.
 pub(super) const OWN: &str = "madang_own";
 /// Charges for a part of a value, which is never heavier than the value.
 pub(super) const PART: &str = "madang_part";
@@ -28,19 +29,19 @@ pub(super) const LOOK: &str = "madang_look";
 /// The name of the purse in the input of a template.
 pub(super) const PURSE: &str = "madang_purse";
 
-/// The weight of a value beside its text.
+/// The weight of a value, in addition to that of its text.
 const EACH: usize = 64;
-/// The depth of nested values: more than a schema may have.
+/// The most depth of nested values, more than a schema may have.
 const MAX_DEPTH: usize = 128;
-/// The weight of one value, in bounds of a prompt: a chat may be a list, JSON, and escaped.
+/// The most weight of one value, in bounds of a prompt. A chat may be a list, then JSON, and then escaped.
 const OF_ONE: usize = 8;
-/// The weight of all values of a rendering together, above [`LEAST`]: a growing text is copied with each message.
+/// The most weight of all values of a rendering together, above [`LEAST`]. A growing text is copied with each message.
 const OF_ALL: usize = 64;
 const LEAST: usize = 32 << 20;
 /// The deepest indent of JSON.
 const MAX_INDENT: usize = 16;
 
-/// The rest of a rendering's allowance.
+/// What a rendering may still spend.
 #[derive(Debug)]
 pub(super) struct Purse {
     left: AtomicUsize,
@@ -138,7 +139,7 @@ pub(super) fn install(environment: &mut Environment<'_>) {
             PLAIN.empty_state().apply_filter(name, &arguments)
         });
     }
-    // No chat needs them, and each makes more than it is given.
+    // No chat needs these, and each makes more than it is given.
     for name in ["batch", "slice", "sum", "chain", "zip", "pprint", "groupby"] {
         environment.remove_filter(name);
     }
@@ -166,7 +167,7 @@ pub(super) fn install(environment: &mut Environment<'_>) {
 /// Filters without a guard.
 pub(super) static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(Environment::new);
 
-/// Pays for the arguments of these, and returns the most that they could make of them.
+/// Pays for the arguments of these functions, and returns the most that they could make of them.
 fn product(purse: &Purse, name: &str, arguments: &[Value]) -> Result<usize, Error> {
     let weights: Vec<usize> =
         arguments.iter().map(|argument| purse.weigh(argument)).collect::<Result<_, _>>()?;
@@ -238,7 +239,7 @@ fn look(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
     Ok(value)
 }
 
-/// Makes a list of a lazy value: lazy values hold each other, and a long chain of them ends the stack.
+/// Makes a list of a lazy value. Lazy values hold each other, and a long chain of them overflows the stack.
 fn whole(value: Value) -> Result<Value, Error> {
     if value.kind() != ValueKind::Iterable {
         return Ok(value);
@@ -297,7 +298,7 @@ fn times(state: &State<'_, '_>, values: Rest<Value>) -> Result<Value, Error> {
 fn join(state: &State<'_, '_>, values: Rest<Value>) -> Result<Value, Error> {
     with_purse(state, |purse| {
         for value in values.iter() {
-            // Twice: it is read once, and written once.
+            // It is weighed twice, because it is read once and written once.
             purse.weigh(value)?;
             purse.weigh(value)?;
         }

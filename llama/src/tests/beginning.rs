@@ -1,4 +1,4 @@
-//! Tests that the beginning is the same for all, with any text behind it.
+//! Tests that the beginning is the same for all, whatever text follows.
 
 use proptest::prelude::*;
 

@@ -1,15 +1,16 @@
-//! Keeps the context, and where each chat rests in it: in a sequence, in memory, or nowhere.
+//! Keeps the context, and knows where each chat rests: in a sequence, in memory, or nowhere.
 //!
-//! - `assign` gives a completion a sequence: its session's own, or a free one. It begins with the longest part that it
-//!   may share, or with the chat's state from memory if that is longer.
-//! - `rest` lets an answered chat keep its sequence. When resting chats hold too much, `resting` moves the chat that
-//!   has rested longest to memory, without the part that others share.
-//! - `make_room` frees tokens of the context, from resting chats first and then from common beginnings.
+//! - `assign` gives a sequence to a completion: its session's own, or a free one. The completion begins with the
+//!   longest part that it may share, or with the chat's state from memory if that is longer.
+//! - `rest` lets an answered chat keep its sequence. If resting chats hold too much, `resting` moves the chat that has
+//!   rested longest to memory, without the part that others share.
+//! - `make_room` frees tokens of the context, first those of resting chats and then those of common beginnings.
 //!
 //! Invariants:
-//! - `make_room` never takes the sequence of a running completion. Without room the engine decides which one gives up.
+//! - `make_room` never takes the sequence of a running completion. If there is no room, the engine decides which
+//!   completion gives up its sequence.
 //! - A chat rests in one tier at a time, and memory holds at most `swapped_bytes`.
-//! - A chat that cannot be restored is read again, and nothing of the attempt stays in its sequence.
+//! - A chat that cannot be restored is read again. Nothing of the attempt stays in its sequence.
 
 use llama_cpp_2::context::LlamaContext;
 
@@ -29,9 +30,9 @@ use super::{
 
 /// The context and the content of its sequences.
 ///
-/// An answered chat rests in its sequence. When resting chats hold more than `resting_tokens`, or a sequence is needed,
-/// the chat that has rested longest moves to memory. The part that others share stays. From memory it is forgotten in
-/// the same order. A common beginning of several chats stays in a sequence of its own.
+/// An answered chat rests in its sequence. If resting chats hold more than `resting_tokens`, or a sequence is needed,
+/// the chat that has rested longest moves to memory, without the part that others share. Chats are forgotten from
+/// memory in the same order. A common beginning of several chats stays in a sequence of its own.
 pub(super) struct Cache<'m> {
     pub(super) kv: KvContext<'m>,
     slots: Slots,
@@ -57,12 +58,12 @@ pub(super) struct Assigned {
     pub(super) sequence: Sequence,
     /// The tokens of its prompt that the sequence holds already.
     pub(super) known: usize,
-    /// Those of them that this chat itself had read. Only this number may be reported, since the others depend on what
-    /// other users asked.
+    /// How many of these tokens this chat itself had read. Only this number may be reported, since the others depend on
+    /// what other users asked.
     pub(super) own: usize,
 }
 
-/// The tokens from which copying from memory pays; fewer are read again as fast.
+/// The least tokens for which copying from memory pays. Fewer are read again as fast.
 const RESTORE_GAIN: usize = 16;
 
 impl<'m> Cache<'m> {
@@ -77,7 +78,7 @@ impl<'m> Cache<'m> {
         }
     }
 
-    /// Tells whether others may begin with a part of a sequence.
+    /// Returns whether others may begin with a part of a sequence.
     pub(super) fn keeps_parts(&self) -> bool {
         self.kv.keeps() != Keeps::State
     }
@@ -87,7 +88,7 @@ impl<'m> Cache<'m> {
         self.kv.best(readable(prompt)).map_or(0, |known| known.tokens)
     }
 
-    /// Gives a chat a sequence with as much of its prompt as it may share. `None` if all sequences run.
+    /// Assigns a chat a sequence with as much of its prompt as it may share. Returns `None` if all sequences run.
     pub(super) fn assign(
         &mut self,
         owner: &Owner,

@@ -1,4 +1,5 @@
-//! Keeps resting chats: how many stay in the context, which one moves to memory, and which beginnings stay behind.
+//! Keeps resting chats: how many stay in the context, which one moves to memory, and which beginnings stay in the
+//! context.
 
 use tracing::debug;
 
@@ -7,13 +8,13 @@ use super::{
     Cache, Owner,
 };
 
-/// The common beginnings that are kept: an application seldom has more sets of tools and system texts.
+/// How many common beginnings are kept. An application seldom has more sets of tools and system texts.
 const COMMONS: usize = 8;
-/// The tokens beyond the kept ones that make a beginning worth a sequence of its own.
+/// How many tokens beyond the kept ones make a beginning worth a sequence of its own.
 const COMMON_GAIN: usize = 32;
 
 impl Cache<'_> {
-    /// Lets a chat rest on its sequence, whose completion is over.
+    /// Lets a chat rest in its sequence after its completion ended.
     pub(in super::super) fn rest(
         &mut self,
         sequence: Sequence,
@@ -27,8 +28,8 @@ impl Cache<'_> {
         self.swap_out_most(Some(sequence), stats);
     }
 
-    /// Moves chats to memory until resting chats hold no more than allowed, but not this one. Each token of a decode
-    /// looks at the whole context, so the more completions run, the fewer chats may rest.
+    /// Moves chats to memory, except for `but`, until resting chats hold no more than is allowed. Each token of a
+    /// decode looks at the whole context, so the more completions run, the fewer chats may rest.
     pub(in super::super) fn swap_out_most(
         &mut self,
         but: Option<Sequence>,
@@ -43,8 +44,8 @@ impl Cache<'_> {
         }
     }
 
-    /// Counts the tokens that only resting chats hold. The beginning of a chat that came back whole is a copy, and does
-    /// not count.
+    /// Counts the tokens that only resting chats hold. The beginning of a chat that came back whole is a copy, and is
+    /// not counted.
     fn resting(&self) -> usize {
         let own = |sequence| self.kv.held().len(sequence) - self.shared(sequence);
         self.slots.resting().map(own).sum()
@@ -54,7 +55,7 @@ impl Cache<'_> {
         self.kv.held().shared(sequence, |_| true).map_or(0, |known| known.tokens)
     }
 
-    /// Makes room in the context. False if only running completions are left in it.
+    /// Makes room in the context. Returns false if only running completions are left in it.
     pub(in super::super) fn make_room(&mut self, stats: &mut EngineStats) -> bool {
         if self.swap_out_longest(stats) {
             return true;

@@ -1,12 +1,13 @@
-//! The prefill worker reads long prompts in a context of its own while streams use another one. Each side has half of
-//! the threads, so neither waits for the other. A read prompt goes on in the main context.
+//! Reads long prompts in a context of their own, while streams use another one. Each side has half of the threads, so
+//! neither waits for the other. A prompt that was read goes on in the main context.
 //!
-//! One context cannot do both, because its threads take turns. With more threads than cores nothing goes on, because
-//! they wait by spinning.
+//! One context cannot do both, because its threads take turns. More threads than cores would not help: they wait by
+//! spinning, and nothing would go on.
 //!
-//! - `when` decides from the running completions whether the contexts split or join. Pure.
-//! - `turns` is the engine's part: it moves chats between the contexts, plans the worker's decodes and takes its results.
-//! - `thread` is the other side: it makes the contexts, and decodes the context and the batches that it is lent.
+//! - `when` decides by the running completions whether the contexts split or join.
+//! - `turns` is the engine's part. It moves chats between the contexts, plans the worker's decodes and takes its
+//!   results.
+//! - `thread` is the other side. It makes the contexts, and decodes in the context that it is lent.
 //!
 //! ```text
 //! Unmade --order--> Making --made--> Together --a long prompt beside streams--> Split
@@ -15,7 +16,7 @@
 //!
 //! Invariants:
 //! - A context is on one thread at a time: the worker has it, or the engine.
-//! - The main context alone knows where chats rest. A sequence has the same number in every context.
+//! - Only the main context knows where chats rest. A sequence has the same number in every context.
 //! - If the worker fails or dies, prompts go on in the main context from the tokens known before.
 
 mod thread;
@@ -87,12 +88,13 @@ enum Heard {
     Failed,
 }
 
-/// The tokens of a decode of prompts: twice as many are no faster, and a chat that wants the context waits half as
-/// long.
+/// The tokens of one decode of prompts. Twice as many are no faster, and a chat that wants the context would wait twice
+/// as long.
 const PIECE: usize = 64;
-/// Returns the number of decodes that the worker gets at once. It need not wait between them for the engine, which
-/// looks only after its own decodes. All of them fit into most sliding windows (512 tokens and more), so the chat
-/// returns behind its part in the main context. From behind a window it returns whole, and can be shared no more.
+/// Returns the number of decodes that the worker gets at once, so that it does not wait between them for the engine,
+/// which looks only after its own decodes. All of them fit into most sliding windows (512 tokens and more), so the chat
+/// returns after its part in the main context. If a window lost the beginning, it returns whole and can no longer be
+/// shared.
 const fn ahead(keeps: Keeps) -> usize {
     match keeps {
         Keeps::All | Keeps::State => 16,
@@ -125,7 +127,7 @@ impl<'m> PrefillWorker<'m> {
         if self.is_on() { self.streams.as_mut() } else { None }
     }
 
-    /// Tells whether the contexts exist, and orders them if not. `None` if they never will.
+    /// Returns whether the contexts exist, and orders them if they do not. Returns `None` if they never will.
     fn has_contexts(&mut self) -> Option<bool> {
         match self.stage {
             Stage::Unmade if self.thread.order(Order::Make) => self.stage = Stage::Making,
@@ -147,7 +149,7 @@ impl<'m> PrefillWorker<'m> {
         }
     }
 
-    /// Takes the worker's results, and waits for them if wanted.
+    /// Takes the worker's results. Waits for them if `waits`.
     fn receive(&mut self, waits: bool) -> Heard {
         if self.reader.is_some() {
             return Heard::Read;
@@ -182,7 +184,7 @@ impl<'m> PrefillWorker<'m> {
         heard
     }
 
-    /// Takes an ended completion's chat back into the main context, as far as it has room.
+    /// Takes the chat of an ended completion back into the main context, as far as there is room.
     pub(super) fn leave(&mut self, sequence: Sequence, main: &mut KvContext<'m>) {
         if let Some(streams) = &mut self.streams {
             main.take_over(sequence, streams, &mut self.states);

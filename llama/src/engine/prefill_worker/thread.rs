@@ -1,4 +1,4 @@
-//! Runs the thread beside the engine's: it makes the contexts of the prefill worker, and decodes the work that it is
+//! Runs the thread next to the engine's. It makes the contexts of the prefill worker, and decodes the work that it is
 //! lent.
 
 use std::sync::{
@@ -40,12 +40,12 @@ pub(super) enum Order<'m> {
 }
 
 pub(super) enum WorkerReply<'m> {
-    /// The contexts for streams and for prompts; `None` without memory for them.
+    /// The contexts for streams and for prompts. `None` if there is no memory for them.
     Made(Option<[KvContext<'m>; 2]>),
     Decoded(Decoded<'m>),
 }
 
-/// A handle of the thread, which ends after the present batch when this is dropped.
+/// A handle of the thread. If it is dropped, the thread ends after the present batch.
 pub(in super::super) struct ThreadHandle<'m> {
     orders: mpsc::SyncSender<Order<'m>>,
     done: mpsc::Receiver<WorkerReply<'m>>,
@@ -85,7 +85,7 @@ impl<'m> Work<'m> {
         while self.does_one(weights, make) {}
     }
 
-    /// Waits for an order and carries it out. False if no more can come.
+    /// Waits for an order and carries it out. Returns false if no order can come any more.
     pub(super) fn does_one(&self, weights: &'m Weights, make: Make) -> bool {
         let Ok(order) = self.orders.recv() else { return false };
         let done = match order {
@@ -112,7 +112,8 @@ impl<'m> Work<'m> {
     }
 }
 
-/// Makes one after the other, and no other thread makes one meanwhile: llama.cpp changes settings of the weights.
+/// Makes one context after the other. No other thread makes one meanwhile, because llama.cpp changes settings of the
+/// weights.
 fn made<'m>(weights: &'m Weights, make: Make) -> Option<[KvContext<'m>; 2]> {
     let Make { shapes, scratch, keeps } = make;
     let kv = |shape| {
@@ -126,7 +127,7 @@ fn made<'m>(weights: &'m Weights, make: Make) -> Option<[KvContext<'m>; 2]> {
 }
 
 impl<'m> ThreadHandle<'m> {
-    /// Gives an order. False if the thread has died.
+    /// Sends an order. Returns false if the thread has died.
     pub(super) fn order(&self, order: Order<'m>) -> bool {
         self.is_wanted.store(false, Ordering::Release);
         self.orders.send(order).is_ok()

@@ -1,4 +1,5 @@
-//! Moves completions between contexts: they split, the worker reads one piece of prompts after another, all return.
+//! Moves completions between contexts: the contexts split, the worker reads one piece of prompts after another, and all
+//! completions return.
 
 use tracing::{debug, warn};
 
@@ -20,7 +21,7 @@ use super::{
     when::Load,
 };
 
-/// The decodes in the main context after one had no room in the others.
+/// How many decodes in the main context follow after the others had no room for one.
 const PAUSE: u64 = 256;
 
 impl Engine<'_> {
@@ -89,8 +90,8 @@ impl Engine<'_> {
         load
     }
 
-    /// Takes back the worker's results into the main context at once: others may begin with them, and they outlive
-    /// their completion. A recurrent state returns when it sums up the whole prompt.
+    /// Takes back the worker's results into the main context at once, so that others may begin with them and they
+    /// outlive their completion. A recurrent state returns only after it sums up the whole prompt.
     fn has_read(&mut self) {
         let Self { runs, cache, coming, stats, prefill_worker: Some(worker), .. } = self else {
             return;
@@ -120,13 +121,13 @@ impl Engine<'_> {
                 Some(_) | None => run.context = ContextKind::Main,
             }
         }
-        // Also the parts of completions that are over.
+        // The parts of completions that are over are cleared too.
         for sequence in cache.sequences().filter(|sequence| !stay.contains(sequence)) {
             kv.empty(sequence);
         }
     }
 
-    /// Moves new completions to the context where they read or generate. False if one has no room there.
+    /// Moves new completions to the context where they read or generate. Returns false if one has no room there.
     fn admit(&mut self) -> bool {
         let Self { runs, cache, prefill_worker: Some(worker), .. } = self else { return false };
         worker.stage = Stage::Split;
@@ -149,7 +150,7 @@ impl Engine<'_> {
         true
     }
 
-    /// Gives the worker more to read. False if it is gone.
+    /// Sends the worker more to read. Returns false if it is gone.
     fn read_on(&mut self) -> bool {
         let Self { runs, prefill_worker: Some(worker), .. } = self else { return false };
         let Some(mut lent) = worker.reader.take() else { return false };
@@ -181,8 +182,8 @@ impl Engine<'_> {
         self.join();
     }
 
-    /// Returns all to the main context. The worker's present piece comes first; if it fails, prompts go on from the
-    /// tokens known before.
+    /// Returns all completions to the main context. The worker first ends its present piece. If that fails, prompts go
+    /// on from the tokens known before.
     fn join(&mut self) {
         if self.prefill_worker.as_mut().map(|worker| worker.receive(true)) == Some(Heard::Read) {
             self.has_read();
@@ -210,18 +211,18 @@ impl Engine<'_> {
 }
 
 impl PrefillWorker<'_> {
-    /// Tells whether a chat wants to move to the context of prompts, wants to begin with its content, or has left it.
+    /// Returns whether a chat wants to move to the context of prompts, wants to begin with its content, or has left it.
     fn is_awaited(&self, runs: &[ActiveCompletion]) -> bool {
         let is_over = |piece: &Piece| runs.iter().all(|run| run.began != piece.began);
         runs.iter().any(|run| match run.waits {
             WaitReason::No => run.context == ContextKind::Main && run.sequence.is_some(),
-            // True also if the present piece will not be needed any more.
+            // This is true even if the present piece is no longer needed.
             WaitReason::ForCommon { reader, tokens } => self.is_read_soon(runs, reader, tokens),
             WaitReason::ForRoom => false,
         }) || self.pieces.iter().any(is_over)
     }
 
-    /// Tells whether the worker's present work reads a prompt up to this many tokens.
+    /// Returns whether the worker's present work reads a prompt up to this many tokens.
     fn is_read_soon(&self, runs: &[ActiveCompletion], reader: Sequence, tokens: usize) -> bool {
         let given = self.pieces.iter().filter(|piece| piece.sequence == reader);
         let given: usize = given.map(|piece| piece.tokens).sum();
@@ -229,7 +230,7 @@ impl PrefillWorker<'_> {
     }
 }
 
-/// Makes the main context hold a completion's content of another one. If even without resting chats it has no room, the
+/// Makes the main context hold a completion's content of another one. If it has no room even without resting chats, the
 /// completion gives up its sequence.
 fn return_to_main(
     run: &mut ActiveCompletion,

@@ -12,7 +12,7 @@ use super::{
     parts::{Written, free_name, joined, optional, quoted, refused},
 };
 
-/// Writes an expression that binds as tightly as a name.
+/// Writes an expression so that it binds as tightly as a name.
 pub(super) fn expression(expression: &Expr<'_>) -> Written {
     Ok(match expression {
         Expr::Var(name) => free_name(name.id)?,
@@ -84,7 +84,7 @@ pub(super) fn expression(expression: &Expr<'_>) -> Written {
     })
 }
 
-/// Writes an operator and equal ones on its left side as one list.
+/// Writes an operator and the same operators on its left side as one list.
 fn binary(expression: &Expr<'_>, op: BinOpKind) -> Written {
     let (open, between, is_chain) = match op {
         BinOpKind::Add => (ADD, ", ", true),
@@ -118,7 +118,7 @@ fn binary(expression: &Expr<'_>, op: BinOpKind) -> Written {
     Ok(format!("{open}({})", joined(operands.into_iter().rev().map(write), between)?))
 }
 
-/// Writes an expression whose whole value will be read.
+/// Writes an expression whose whole value is read.
 fn weighed(expression: &Expr<'_>) -> Written {
     if let Expr::Const(value) = expression {
         return constant(&value.value);
@@ -126,7 +126,7 @@ fn weighed(expression: &Expr<'_>) -> Written {
     Ok(format!("({}|{WEIGH})", self::expression(expression)?))
 }
 
-/// Writes a chain of filters; a caught block stands before the first.
+/// Writes a chain of filters. A caught block comes before the first.
 pub(super) fn filters(expression: &Expr<'_>) -> Written {
     let (mut chain, mut first) = (Vec::new(), Some(expression));
     while let Some(Expr::Filter(filter)) = first {

@@ -1,8 +1,9 @@
-//! Rewrites a chat template so that each value it makes is weighed: the template engine bounds steps, not values.
+//! Rewrites a chat template so that each value it makes is weighed. The template engine itself bounds steps, but not
+//! values.
 //!
 //! The source is measured by its tokens and then parsed. The tree is written as source again, with a filter or function
-//! of `weights` around every part that makes or reads a value. This file writes the statements, `expressions` the
-//! expressions, and `parts` what both consist of. The engine compiles the result.
+//! of `weights` around every part that makes or reads a value. This file writes the statements, `expressions` writes
+//! the expressions, and `parts` writes what both consist of. The engine compiles the result.
 //!
 //! ```text
 //! {{ a + b + c }}   becomes, without its brackets,   {{ madang_add(a, b, c) }}
@@ -11,9 +12,9 @@
 //! Invariants:
 //! - The rewritten template renders the same text, or ends with an error.
 //! - An unknown construct is refused, so that no new kind of expression goes unweighed.
-//! - A template cannot use a name of the guard, nor read the purse.
-//! - The lengths of source, blocks and chains of `elif` are bounded before parsing, because the parser goes down the
-//!   stack for each operator.
+//! - A template cannot use a name of the guard, and cannot read the purse.
+//! - The length of the source, of each block and of each chain of `elif` is bounded before parsing, because the parser
+//!   goes down the stack for each operator.
 
 mod expressions;
 mod parts;
@@ -34,14 +35,16 @@ use self::{
 };
 use super::weights::{LOOK, OWN};
 
-/// Rewrites the template. Refuses unknown constructs, so that no new kind of expression goes unweighed.
+/// Rewrites the template.
+///
+/// # Errors
+/// Refuses unknown constructs, so that no new kind of expression goes unweighed.
 pub(super) fn guarded(source: &str, syntax: SyntaxConfig) -> Written {
     measure(source, syntax.clone())?;
     statement(&parse(source, "chat", syntax)?)
 }
 
-/// Bounds the length, because parsing, compiling and dropping go one step down the stack for each operator beside
-/// another.
+/// Bounds the lengths, because parsing, compiling and dropping go one step down the stack for each operator in a row.
 fn measure(source: &str, syntax: SyntaxConfig) -> Result<(), Error> {
     if source.len() > MAX_BYTES {
         return Err(refused("is too long"));
@@ -63,9 +66,9 @@ fn measure(source: &str, syntax: SyntaxConfig) -> Result<(), Error> {
     Ok(())
 }
 
-/// Sixteen times the longest known template.
+/// The most bytes of a template, sixteen times the longest known one.
 const MAX_BYTES: usize = 1 << 20;
-/// Several times the longest block of the known templates.
+/// The most tokens of a block, several times those of the longest in a known template.
 const MAX_TOKENS_OF_A_BLOCK: usize = 1_000;
 const MAX_ALTERNATIVES: usize = 500;
 
@@ -77,7 +80,7 @@ fn statement(statement: &Stmt<'_>) -> Written {
     Ok(match statement {
         Stmt::Template(template) => statements(&template.children)?,
         Stmt::EmitExpr(emit) => format!("{{{{ {} }}}}", expression(&emit.expr)?),
-        // As a value, so that a caught block is weighed too.
+        // Written as a value, so that a caught block is weighed too.
         Stmt::EmitRaw(raw) => format!("{{{{ {} }}}}", quoted(raw.raw)),
         Stmt::ForLoop(all) => {
             let (target, values) = (target(&all.target)?, expression(&all.iter)?);

@@ -179,7 +179,7 @@ fn a_call_that_no_family_reads_is_never_the_answer() {
     assert_eq!(opened, OPENED);
 }
 
-/// Writes a call as the template does, from where the model went on; `None` if it writes none.
+/// Writes a call as the template does, from where the model went on. Returns `None` if it writes none.
 fn native_call(dialect: &Dialect) -> Option<String> {
     let user = json!({"role": "user", "content": "a"});
     let call = json!({

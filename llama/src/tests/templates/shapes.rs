@@ -1,4 +1,4 @@
-//! The transcripts that a chat can have: every short order of messages, and what else may stand in them.
+//! The transcripts that a chat can have: every short order of messages, and what else they may contain.
 
 use madang_actors::protocol::{CallId, PromptMessage, ToolSpec};
 use serde_json::json;
@@ -72,8 +72,8 @@ fn orders() -> Vec<String> {
 }
 
 impl Shape {
-    /// Makes a shape of letters: the user, the model, and a call with its result. An `e` is a model that said nothing, a
-    /// `b` a user that sent blanks, and a `C` a call that is to be changed.
+    /// Makes a shape of letters: the user, the model, and a call with its result. An `e` is a model that said nothing,
+    /// a `b` a user that sent blanks, and a `C` a call that is to be changed.
     fn of(order: &str) -> Self {
         let mut told = Vec::new();
         let message = |(at, letter): (usize, char)| {

@@ -78,8 +78,8 @@ impl Model {
         Engine::new(Arc::new(generator), cache, BOUNDS, prefill_worker, Arc::default())
     }
 
-    /// Runs an engine with a prefill worker, with this room in all and in the worker. The worker's thread dies after this
-    /// many orders.
+    /// Runs an engine with a prefill worker, with this room in all and in the worker. The worker's thread dies after
+    /// this many orders.
     fn with_prefill_worker<T>(
         &self,
         (cells, room): (usize, usize),
@@ -102,7 +102,7 @@ impl Model {
         })
     }
 
-    /// Tells whether a text equals the one alone, but for choices that another order of sums may turn.
+    /// Returns whether a text equals the one alone, but for choices that another order of sums may turn.
     fn check(&self, request: &CompletionRequest, text: &str) {
         let mut engine = self.engine(CHAT, None);
         let asked = Asked::begin(&mut engine, request.clone());
