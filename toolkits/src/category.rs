@@ -1,4 +1,4 @@
-//! The last step of each tool of a toolkit: its category.
+//! Puts a tool of a toolkit into its category, as the last step of making it.
 use std::sync::Arc;
 
 use madang::tool::{Tool, TypedTool};

@@ -1,6 +1,6 @@
-//! Parts of lists and of long texts, which fit an envelope.
+//! Cuts lists and long texts into parts that fit an envelope.
 
-/// Counts the first texts that fit into this many bytes, at least one.
+/// Counts how many of the first texts fit into this many bytes, but at least one.
 pub(crate) fn fitting(lengths: impl Iterator<Item = usize>, max_bytes: usize) -> usize {
     let mut left = max_bytes;
     let fitting = lengths.take_while(|bytes| {
@@ -11,7 +11,7 @@ pub(crate) fn fitting(lengths: impl Iterator<Item = usize>, max_bytes: usize) ->
     fitting.count().max(1)
 }
 
-/// Returns the start of the next part; `None` after the last.
+/// Returns the start of the next part, or `None` after the last.
 pub(crate) fn next_offset(offset: usize, count: usize, total: usize) -> Option<usize> {
     let next = offset.saturating_add(count);
     (count > 0 && next < total).then_some(next)

@@ -1,7 +1,7 @@
 //! The form in which texts are compared: lower case, composed, plain apostrophes, single spaces.
 use unicode_normalization::UnicodeNormalization;
 
-/// Folds a text for comparing. Shown and stored texts stay as written.
+/// Folds a text for comparing. Texts that are shown or stored stay as written.
 pub(super) fn fold(text: &str) -> String {
     // An invisible character would make equal words differ. Some systems hand over Hangul in its decomposed form.
     let visible = text.trim().chars().flat_map(char::to_lowercase).filter(|c| !is_invisible(*c));
@@ -17,7 +17,7 @@ pub(super) fn fold(text: &str) -> String {
     folded
 }
 
-/// Recognises invisible characters: controls, joiners, marks of direction, fillers, selectors and tags.
+/// Returns whether a character is invisible: a control, a joiner, a mark of direction, a filler, a selector or a tag.
 const fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{8}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{ad}' | '\u{34f}'
@@ -26,7 +26,7 @@ const fn is_invisible(c: char) -> bool {
         | '\u{ffa0}' | '\u{fff0}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Tells whether a syllable ends in the consonant that makes a noun of a Korean verb.
+/// Returns whether a syllable ends in the consonant that makes a noun of a Korean verb.
 pub(super) fn ends_in_mieum(word: &str) -> bool {
     const MIEUM: u32 = 16;
     const FINALS: u32 = 28;

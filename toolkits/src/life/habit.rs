@@ -34,7 +34,7 @@ pub struct Habit {
     pub anchor: Anchor,
     /// The amount, in the person's words.
     pub dose_text: Option<String>,
-    /// Its first day, in the person's time zone; the phase is counted from it.
+    /// Its first day, in the person's time zone. The phase is counted from it.
     pub started_on: Date,
 }
 
@@ -111,7 +111,8 @@ impl From<Origin> for OriginColumns {
 }
 
 words! {
-    /// The frame of a habit, from avoiding something to an identity. The rules, not the schema, decide which are allowed.
+    /// The frame of a habit, from avoiding something to an identity. The rules, not the schema, decide which are
+    /// allowed.
     pub enum FrameLevel {
         /// Away from something.
         L0 = "L0",

@@ -1,4 +1,4 @@
-//! The toolkit `life`: a catalogue of habits, the habits of a person, and the rules they follow.
+//! The toolkit `life`: a catalogue of habits, the habits of a person, and the rules that they follow.
 //!
 //! A call goes from a tool ([`tools()`]) to the [`repository`], which checks the [`rules`] and then writes. A screen of
 //! the application uses the same repository, on a connection of its own:
@@ -18,7 +18,7 @@
 //! Invariants:
 //! - Only the repository writes the tables, and it never ends the caller's transaction.
 //! - A user sees and changes only the user's own habits.
-//! - Rules that SQL can express stand in the tables too.
+//! - Rules that SQL can express are in the tables too.
 pub mod catalogue;
 mod fold;
 pub mod habit;
@@ -38,15 +38,15 @@ pub use repository::{HabitError, HabitRepository};
 pub use today::{parse_day, today};
 pub use tools::tools;
 
-/// The tables of the toolkit. Their versions stand in a table of their own, `_life_migrations`, because an embedder may
-/// have migrations in the same file.
+/// The tables of the toolkit. Their versions are kept in a table of their own, `_life_migrations`, because an embedder
+/// may have migrations in the same file.
 pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/life/migrations");
     migrator.dangerous_set_table_name("_life_migrations");
     migrator
 });
 
-/// Statements that erase the rows of a user, `$1`: for [`Forget::tables`](madang::ledger::Forget::tables).
+/// The statements that erase the rows of a user, `$1`, for [`Forget::tables`](madang::ledger::Forget::tables).
 pub const FORGET: [&str; 2] = [
     "DELETE FROM life_entries WHERE habit_id IN (SELECT id FROM life_habits WHERE user_id = $1)",
     "DELETE FROM life_habits WHERE user_id = $1",

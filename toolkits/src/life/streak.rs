@@ -1,4 +1,4 @@
-//! Counts how steadily a habit is kept: streaks, the phase of six weeks, and the tier.
+//! Counts how steadily a habit is kept: its streaks, its phase of six weeks, and its tier.
 use std::collections::BTreeSet;
 
 use jiff::{ToSpan, civil::Date};
@@ -29,13 +29,13 @@ pub struct Streak {
 pub struct Phase {
     /// Done days within the phase.
     pub done: usize,
-    /// The day of the phase that today is, from 1; 42 once it is over.
+    /// The day of the phase that today is, from 1. It is 42 once the phase is over.
     pub day: i32,
     /// The days of the phase.
     pub days: i32,
 }
 
-/// A step that a number of done days reaches, whenever they were.
+/// A step that a number of done days reaches, on whichever days they were.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum Tier {
     /// From the first day.
@@ -85,7 +85,7 @@ impl Streak {
 }
 
 fn current(done: &BTreeSet<Date>, today: Date) -> usize {
-    // A missing entry for today does not break a streak yet.
+    // If today has no entry yet, the streak is not broken.
     let mut day = if done.contains(&today) { today } else { later(today, -1) };
     let mut length = 0;
     while done.contains(&day) {
@@ -109,7 +109,7 @@ fn longest(done: &BTreeSet<Date>) -> usize {
     longest
 }
 
-/// Moves a date, staying at the ends of the calendar.
+/// Moves a date, but not beyond the ends of the calendar.
 fn later(date: Date, days: i32) -> Date {
     date.saturating_add(days.days())
 }

@@ -1,4 +1,4 @@
-//! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons stand at the rules.
+//! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons are with the rules.
 use madang::{event::quoted, language::Particle, tool::Locale};
 
 use super::{
@@ -27,7 +27,7 @@ pub(super) fn will_add(title: &str, framed_text: &str, locale: Locale) -> String
     }
 }
 
-/// Says what recording a day will do; without a date the day is today.
+/// Says what recording a day will do. Without a date the day is today.
 pub(super) fn will_log(
     habit: HabitId,
     value: TrackerValue,
@@ -45,7 +45,7 @@ pub(super) fn numbered(habit: HabitId, locale: Locale) -> String {
     }
 }
 
-/// Says the same with the name of the habit.
+/// Says what recording a day will do, with the name of the habit.
 pub(super) fn will_log_of(
     title: &str,
     value: TrackerValue,
@@ -55,7 +55,7 @@ pub(super) fn will_log_of(
     will_record(&quoted(title), value, date, locale)
 }
 
-/// Names the day of a call. An invalid day is quoted; recording it reports the error.
+/// Names the day of a call. An invalid day is quoted, and recording it reports the error.
 fn day(date: Option<&str>, locale: Locale) -> String {
     match date {
         Some(given) if parse_day(given).is_err() => quoted(given),
@@ -76,7 +76,7 @@ fn will_record(name: &str, value: TrackerValue, date: Option<&str>, locale: Loca
     }
 }
 
-/// Says what ending a habit will do; without its name if it is not the user's.
+/// Says what ending a habit will do. It has no name if the habit is not the user's.
 pub(super) fn will_end(habit: HabitId, title: Option<&str>, locale: Locale) -> String {
     match (locale.language(), title.map(quoted)) {
         ("ko", Some(title)) => {

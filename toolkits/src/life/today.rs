@@ -5,13 +5,13 @@ use madang::Timestamp;
 use super::rules::LifeViolation;
 use madang::tool::ToolContext;
 
-/// Returns the calendar day of a moment in a time zone: an IANA name or a POSIX rule. An unknown zone counts as UTC; a
-/// runtime refuses one.
+/// Returns the calendar day of a moment in a time zone, which is an IANA name or a POSIX rule. An unknown zone counts
+/// as UTC, but a runtime refuses one.
 pub fn today(now: Timestamp, time_zone: &str) -> Date {
     let zone = TimeZone::get(time_zone).or_else(|_| TimeZone::posix(time_zone));
     let zone = zone.unwrap_or(TimeZone::UTC);
     let moment = jiff::Timestamp::from_millisecond(now.millis()).unwrap_or_else(|_| {
-        // Outside the calendar: its nearer end.
+        // A moment outside the calendar becomes its nearer end.
         if now.millis() < 0 { jiff::Timestamp::MIN } else { jiff::Timestamp::MAX }
     });
     moment.to_zoned(zone).date()
@@ -20,15 +20,15 @@ pub fn today(now: Timestamp, time_zone: &str) -> Date {
 /// Reads a day of the form YYYY-MM-DD.
 ///
 /// # Errors
-/// [`LifeViolation::Date`] for any other form and for days outside the calendar.
+/// Returns [`LifeViolation::Date`] for any other form, and for days outside the calendar.
 pub fn parse_day(text: &str) -> Result<Date, LifeViolation> {
-    // The parser accepts more forms of ISO 8601 than the schema promises.
+    // The parser accepts more forms of ISO 8601 than the schema allows.
     let has_form =
         text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
     text.parse().ok().filter(|_| has_form).ok_or(LifeViolation::Date)
 }
 
-/// Reads the day that a call names, or takes the user's today.
+/// Reads the day that a call names. Without one, returns the user's today.
 pub(super) fn day_or_today(day: Option<&str>, ctx: &ToolContext) -> Result<Date, LifeViolation> {
     day.map_or_else(|| Ok(today(ctx.now(), &ctx.time_zone)), parse_day)
 }

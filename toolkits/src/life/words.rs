@@ -1,8 +1,8 @@
 //! Types that are one word of a closed list.
 
 /// Makes an enum whose variants are words: for serde, for the store, and in the plain schema
-/// `{"type":"string","enum":[..]}`. The derive would make a schema of each word's documentation, which costs a model tokens
-/// and tells it nothing.
+/// `{"type":"string","enum":[..]}`. The derive would make a schema of each word's documentation, which costs a model
+/// tokens and is of no use to it.
 macro_rules! words {
     ($(#[$meta:meta])* pub enum $kind:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*
@@ -20,7 +20,7 @@ macro_rules! words {
                 match self { $(Self::$variant => $word,)* }
             }
 
-            /// Reads one from its word.
+            /// Returns the variant of this word, or `None` if there is none.
             pub fn from_word(word: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.as_str() == word)
             }

@@ -1,4 +1,4 @@
-//! Defines a block: one line of text in a page, perhaps inside of another block.
+//! Defines a block: one line of text in a page, perhaps inside another block.
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -13,7 +13,7 @@ pub const MAX_CONTENT_CHARS: usize = 10_000;
 pub struct BlockId(pub Uuid);
 
 impl BlockId {
-    /// Reads an id; `None` if no block can have it.
+    /// Reads an id. Returns `None` if no block can have it.
     pub fn parse(text: &str) -> Option<Self> {
         Uuid::try_parse(text.trim()).ok().map(Self)
     }
@@ -30,9 +30,9 @@ impl std::fmt::Display for BlockId {
 pub struct Block {
     /// The id by which tools name it.
     pub id: BlockId,
-    /// The page that it stands on.
+    /// The page that contains it.
     pub page_id: PageId,
-    /// The block that contains it, if any.
+    /// The block that contains it. `None` on the outermost level.
     pub parent_id: Option<BlockId>,
     /// One line of text.
     pub content: String,

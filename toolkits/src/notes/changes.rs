@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use super::{block::BlockId, page::PageId};
 use madang::store::SqliteStore;
 
-/// The changes of one read.
+/// How many changes are read at once.
 const AT_ONCE: usize = 100;
 
 /// A committed change of a user's notes.
@@ -39,14 +39,14 @@ pub enum Change {
     Navigated {
         /// The session whose place changed.
         session: SessionId,
-        /// The page or directory; `None`: the index.
+        /// The page or directory. `None` if the session shows the index.
         page: Option<PageId>,
     },
-    /// The oldest unread changes were dropped: read again all that the screen shows.
+    /// The oldest unread changes were dropped. Read everything that the screen shows again.
     Missed,
 }
 
-/// The reason why the changes cannot be read.
+/// Why the changes cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChangesError {
@@ -64,8 +64,8 @@ pub enum ChangesError {
     },
 }
 
-/// The committed changes of one user's notes, from its creation on, each once and in order. A slow reader loses only
-/// changes older than the last 10,000.
+/// The committed changes of one user's notes from when this was created, each once and in order. A slow reader loses
+/// only changes that are older than the last 10,000, and receives [`Change::Missed`] for them.
 #[derive(Debug)]
 pub struct Changes {
     store: SqliteStore,
@@ -79,10 +79,10 @@ pub struct Changes {
 type Row = (i64, String, Option<String>, Option<String>, String);
 
 impl Changes {
-    /// Starts with the next commit.
+    /// Creates a reader, which begins with the next commit.
     ///
     /// # Errors
-    /// [`ChangesError::Store`], [`ChangesError::Database`].
+    /// Returns [`ChangesError::Store`] or [`ChangesError::Database`].
     pub async fn of(store: &SqliteStore, user: UserId) -> Result<Self, ChangesError> {
         let commits = store.commits();
         let mut changes =
@@ -95,16 +95,16 @@ impl Changes {
         Ok(changes)
     }
 
-    /// Waits for the next change. Dropping the future loses none.
+    /// Waits for the next change and returns it. To drop the future loses none.
     ///
     /// # Errors
-    /// [`ChangesError`]; also after the store was closed.
+    /// Returns [`ChangesError`] if the store cannot be read, and after it was closed.
     pub async fn next(&mut self) -> Result<Change, ChangesError> {
         loop {
             if let Some(change) = self.read.pop_front() {
                 return Ok(change);
             }
-            // Marked before the look, so that a later commit wakes the wait.
+            // The commit is marked before the look, so that a later one wakes the wait.
             self.commits.borrow_and_update();
             self.look().await?;
             if self.read.is_empty() && self.commits.changed().await.is_err() {
@@ -116,7 +116,7 @@ impl Changes {
     async fn look(&mut self) -> Result<(), ChangesError> {
         let mut reader = self.store.reader().await?;
         let db = lent(reader.connection())?;
-        // Read before the rows: a commit in between is among them, or comes with the next look.
+        // The bounds are read before the rows. A commit in between is among the rows, or comes with the next look.
         let (oldest, newest): (Option<i64>, Option<i64>) =
             sqlx::query_as("SELECT min(number), max(number) FROM notes_changes")
                 .fetch_one(&mut *db)
@@ -133,7 +133,7 @@ impl Changes {
         .await?;
         drop(reader);
         let mut read: VecDeque<_> = has_missed.then_some(Change::Missed).into_iter().collect();
-        // Others' changes are skipped, unless more of this user's wait behind them.
+        // Others' changes are skipped, unless more of this user's changes may follow them.
         let is_all = rows.len() < AT_ONCE;
         let mut last = if is_all { newest.unwrap_or(self.last) } else { self.last };
         for row in rows {

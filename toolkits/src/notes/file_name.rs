@@ -1,5 +1,5 @@
-//! Makes the name of a page's file and folder from its title: safe on every system, and unique among its siblings.
-//! Pure.
+//! Makes the name of a page's file and folder from its title. The name is safe on every system, and unique among its
+//! siblings.
 use unicode_normalization::UnicodeNormalization;
 
 use super::fold::{fold, is_invisible};
@@ -26,14 +26,14 @@ pub(super) fn file_name(title: &str) -> String {
         name.replace_range(stem..=stem, "_");
     }
     if is_device(&name) {
-        // Before the first dot, because `CON.txt` is a device too.
+        // Only the part before the first dot counts, because `CON.txt` is a device too.
         let end = name.find('.').unwrap_or(name.len());
         name.insert(end, '_');
     }
     name
 }
 
-/// Finds the first free name of `name`, `name (2)`, `name (3)`, ...
+/// Returns the first free name of `name`, `name (2)`, `name (3)` and so on.
 pub(super) fn unlike(name: String, is_taken: impl Fn(&str) -> bool) -> String {
     if !is_taken(&fold(&name)) {
         return name;
@@ -54,7 +54,7 @@ fn is_ending(name: &str, end: usize) -> bool {
     name.as_bytes()[end..].eq_ignore_ascii_case(b".md")
 }
 
-/// Recognises Windows' names of devices, with any ending.
+/// Returns whether Windows has a device of this name, with any ending.
 fn is_device(name: &str) -> bool {
     let stem = name.split('.').next().unwrap_or_default().trim_end().to_uppercase();
     let numbered = |device: &str| {

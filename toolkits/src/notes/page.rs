@@ -1,4 +1,4 @@
-//! Defines a page: an id, a title, a place in the tree.
+//! Defines a page: an id, a title and a place in the tree.
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -15,7 +15,7 @@ pub const MAX_LEVELS: usize = 128;
 pub struct PageId(pub Uuid);
 
 impl PageId {
-    /// Reads an id; `None` if no page can have it.
+    /// Reads an id. Returns `None` if no page can have it.
     pub fn parse(text: &str) -> Option<Self> {
         Uuid::try_parse(text.trim()).ok().map(Self)
     }
@@ -33,9 +33,9 @@ impl std::fmt::Display for PageId {
 pub struct Page {
     /// The id by which tools name it.
     pub id: PageId,
-    /// One line, unique among the user's pages.
+    /// The title, one line that is unique among the user's pages.
     pub title: String,
-    /// The page that contains it, if any.
+    /// The page that contains it. `None` on the outermost level.
     pub parent_id: Option<PageId>,
     /// Whether it contains pages.
     pub is_directory: bool,

@@ -1,7 +1,7 @@
-//! Turns texts into words for SQLite's full-text index, queries into its expressions, and ranks hits. Pure.
+//! Turns texts into words for SQLite's full-text index, turns queries into its expressions, and ranks hits.
 //!
-//! Korean words run on into their endings, so a query matches any part of a word. Runs of syllables are indexed twice:
-//! as single syllables and as overlapping pairs. A query of one syllable searches single ones, a longer one searches a
+//! Korean words run on into their endings, so a query matches any part of a word. Runs of syllables are indexed twice,
+//! as single syllables and as overlapping pairs. A query of one syllable searches single ones. A longer one searches a
 //! phrase of pairs. Words of other scripts are found by their beginnings.
 use super::fold::fold;
 
@@ -41,7 +41,7 @@ pub(super) enum Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// Returns the word that stands for it in the index.
+    /// Returns the word that represents it in the index.
     pub(super) fn word(self) -> String {
         match self {
             // A user's name may be any text, but an indexed word is letters and digits.
@@ -53,7 +53,7 @@ impl Scope<'_> {
     }
 }
 
-/// Builds the expression that matches texts with every word of a query; `None` for a query without words.
+/// Returns the expression that matches texts with every word of a query, or `None` for a query without words.
 pub(super) fn expression(query: &str, scope: Scope<'_>) -> Option<String> {
     let query = fold(query);
     let parts: Vec<_> = segments(&query)
@@ -72,8 +72,8 @@ pub(super) fn expression(query: &str, scope: Scope<'_>) -> Option<String> {
     Some(format!("{} AND scope : \"{}\"", parts.join(" AND "), scope.word()))
 }
 
-/// Ranks the hits of a query; the smallest rank is the best. An equal text comes first, then one that begins with the
-/// query, then one with a word that does, then others. Shorter texts come first.
+/// Ranks the hits of a query. The smallest rank is the best. A text that is the query comes first, then one that begins
+/// with it, then one with a word that does, and then others. Shorter texts come first.
 pub(super) fn ranking(query: &str) -> impl Fn(&str) -> (u8, usize) {
     let query = fold(query);
     move |text| {
@@ -119,7 +119,7 @@ fn segments(text: &str) -> Vec<Segment<'_>> {
     segments
 }
 
-/// Lists each `count` neighbours of a run.
+/// Lists each group of `count` neighbours in a run.
 fn each(syllables: &[char], count: usize) -> Vec<String> {
     syllables.windows(count).map(String::from_iter).collect()
 }
@@ -131,7 +131,7 @@ fn push(column: &mut String, word: &str) {
     column.push_str(word);
 }
 
-/// Recognises characters that carry meaning alone: Hangul, Han, kana, scripts of south-east Asia without spaces, and
+/// Returns whether a character carries meaning alone: Hangul, Han, kana, scripts of south-east Asia without spaces, and
 /// emoji.
 const fn is_syllable(c: char) -> bool {
     matches!(c,

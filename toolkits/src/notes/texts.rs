@@ -1,4 +1,4 @@
-//! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons stand at the rules.
+//! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons are with the rules.
 use madang::{
     event::{quoted, quoted_up_to},
     language::Particle,
@@ -24,17 +24,17 @@ impl NotesViolation {
     }
 }
 
-/// Tells a person that a page was created.
+/// Says that a page was created.
 pub(super) fn page_created(locale: Locale) -> &'static str {
     locale.pick("✅ 페이지를 성공적으로 생성했습니다.", "✅ The page was created.")
 }
 
-/// Tells a person that another change was made.
+/// Says that another change was made.
 pub(super) fn done(locale: Locale) -> &'static str {
     locale.pick("✅ 완료했습니다", "✅ Done")
 }
 
-/// Tells a person that nothing was changed, and why.
+/// Says that nothing was changed, and why.
 pub(super) fn failed(reason: &str, locale: Locale) -> String {
     match locale.language() {
         "ko" => format!("❌ 오류: {reason}"),

@@ -1,4 +1,4 @@
-//! Orders the blocks of a page for reading, each before its children. Pure.
+//! Orders the blocks of a page for reading, each before its children.
 use std::collections::HashMap;
 
 /// A block of a page.
@@ -9,13 +9,13 @@ pub(super) struct Node {
 }
 
 /// Returns the index in `nodes` of each block in reading order, with its depth. Siblings keep their given order. Blocks
-/// without a way from the outermost level are left out.
+/// that cannot be reached from the outermost level are left out.
 pub(super) fn reading_order(nodes: &[Node]) -> Vec<(usize, usize)> {
     let mut children: HashMap<Option<i64>, Vec<usize>> = HashMap::new();
     for (place, node) in nodes.iter().enumerate().rev() {
         children.entry(node.parent).or_default().push(place);
     }
-    // In reverse, so that the first is popped first.
+    // They are pushed in reverse, so that the first is popped first.
     let mut waiting: Vec<(usize, usize)> =
         children.remove(&None).unwrap_or_default().into_iter().map(|place| (place, 0)).collect();
     let mut order = Vec::with_capacity(nodes.len());

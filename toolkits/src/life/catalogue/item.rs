@@ -29,12 +29,12 @@ pub struct Item {
     pub dose: Dose,
     /// A moment of the day to tie it to.
     pub anchor: Localized<String>,
-    /// Words that find it besides title and summary.
+    /// Words by which it is found, in addition to title and summary.
     pub keywords: Localized<Vec<String>>,
 }
 
 impl Item {
-    /// Returns the origin of a habit of this item: the kind decides the column.
+    /// Returns the origin of a habit of this item. The kind decides the column.
     pub fn origin(&self) -> Origin {
         let id = self.id.clone();
         match self.kind {

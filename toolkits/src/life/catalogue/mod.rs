@@ -1,7 +1,7 @@
 //! The catalogue of protocols, break protocols and diet patterns, from which all habits come.
 //!
-//! The bundled items are read once from a file in the program, in Korean and English. Each [`Item`] is folded once, and
-//! `search` compares the folded texts with the words of a [`Query`]:
+//! The bundled items, in Korean and English, are read once from a file that is part of the program. Each [`Item`] is
+//! folded once. `search` compares the folded texts with the words of a [`Query`]:
 //!
 //! ```
 //! use madang_toolkits::life::catalogue::{Catalogue, Query};
@@ -13,7 +13,7 @@
 //!
 //! Invariants:
 //! - The id of an item never changes, because habits in databases name it.
-//! - An item's kind alone decides in which column of a habit its id stands.
+//! - The kind of an item alone decides which column of a habit its id is in.
 //! - Items of equal rank stay in the order of the file.
 
 mod item;
@@ -39,7 +39,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Returns the catalogue that the toolkit ships with.
+    /// Returns the catalogue that the toolkit ships with. The first call reads it.
     pub fn bundled() -> &'static Self {
         &BUNDLED
     }
@@ -48,21 +48,22 @@ impl Catalogue {
         Self { entries: items.into_iter().map(Entry::new).collect() }
     }
 
-    /// Finds an item by its id.
+    /// Returns the item with this id, or `None` if there is none.
     pub fn get(&self, id: &str) -> Option<&Item> {
         self.iter().find(|item| item.id == id)
     }
 
-    /// Finds items by category and keyword; without either, everything.
+    /// Finds items by category and keyword. Without either, finds everything.
     ///
-    /// A keyword of several words asks for items that match all of them. If there is none, it asks for items that match
-    /// any. Words are compared in both languages without regard to case, Korean words with and without their particle.
-    /// Titles count more than keywords, keywords more than the category's name, and that more than summaries.
+    /// A keyword of several words finds the items that match all of them. If no item does, it finds those that match
+    /// any. Words are compared in both languages without regard to case, and Korean words with and without their
+    /// particle. Titles count more than keywords, keywords more than the name of the category, and that more than
+    /// summaries.
     pub fn search(&self, query: &Query<'_>) -> Found<'_> {
         search::search(&self.entries, query)
     }
 
-    /// Walks through all items in catalogue order.
+    /// Lists all items in the order of the catalogue.
     pub fn iter(&self) -> impl Iterator<Item = &Item> {
         self.entries.iter().map(|entry| &entry.item)
     }

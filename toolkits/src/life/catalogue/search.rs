@@ -12,7 +12,7 @@ pub(super) fn search<'a>(entries: &'a [Entry], query: &Query<'_>) -> Found<'a> {
             .filter(|entry| query.category.is_none_or(|category| entry.item.category == category))
     };
     let words = query.words();
-    // The keyword has no word.
+    // The keyword is not blank, but contains no word.
     if words.is_empty() && query.keyword.is_some_and(|keyword| !keyword.trim().is_empty()) {
         return Found { count: 0, items: Vec::new() };
     }
@@ -23,7 +23,7 @@ pub(super) fn search<'a>(entries: &'a [Entry], query: &Query<'_>) -> Found<'a> {
             .filter_map(|entry| Some((entry.rank_by_any(&words)?, &entry.item)))
             .collect();
     }
-    // The sort is stable: items of equal rank stay in catalogue order.
+    // The sort is stable, so items of equal rank stay in the order of the catalogue.
     hits.sort_by_key(|(rank, _)| std::cmp::Reverse(*rank));
     let count = hits.len();
     Found { count, items: hits.into_iter().take(query.limit).map(|(_, item)| item).collect() }
@@ -34,7 +34,7 @@ pub(super) fn search<'a>(entries: &'a [Entry], query: &Query<'_>) -> Found<'a> {
 pub struct Query<'a> {
     /// Limits the search to this category.
     pub category: Option<Category>,
-    /// Words to find in an item. Blank matches any item; without a letter or digit it matches none.
+    /// Words to find in an item. A blank keyword matches any item. One without a letter or digit matches none.
     pub keyword: Option<&'a str>,
     /// The most items to return.
     pub limit: usize,
@@ -51,13 +51,13 @@ impl Query<'_> {
 /// The best matches, and the number of all.
 #[derive(Debug)]
 pub struct Found<'a> {
-    /// The number of matches beyond the limit too.
+    /// The number of all matches, beyond the limit too.
     pub count: usize,
     /// The best matches, best first.
     pub items: Vec<&'a Item>,
 }
 
-/// The numbers of words found in title, keywords, category and summary; compared in this order.
+/// The numbers of words found in title, keywords, category and summary. Ranks are compared in this order.
 type Rank = [usize; 4];
 
 /// An item with its texts folded once for comparing.
@@ -107,8 +107,8 @@ const PARTICLES: [&str; 16] = [
     "의", "도",
 ];
 
-/// Takes a Korean particle off the end of a word. What remains must have two syllables: shorter words
-/// often end in such a syllable themselves.
+/// Removes a Korean particle from the end of a word. What remains must have two syllables, because shorter words often
+/// end in such a syllable themselves. Returns `None` if no particle can be removed.
 fn without_particle(word: &str) -> Option<&str> {
     let stem = PARTICLES.iter().find_map(|particle| word.strip_suffix(particle))?;
     let is_hangul = |c: char| ('가'..='힣').contains(&c);

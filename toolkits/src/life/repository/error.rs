@@ -1,7 +1,7 @@
 //! The reasons why the repository refuses: a broken rule, or a failure of the database.
 use super::super::{habit::HabitType, rules::LifeViolation};
 
-/// The reason why the repository did not do its work.
+/// Why the repository did not do its work.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HabitError {
@@ -11,7 +11,7 @@ pub enum HabitError {
     /// The database failed.
     #[error("failed to {doing}")]
     Database {
-        /// The attempted work.
+        /// What the repository was doing.
         doing: &'static str,
         /// The error of the database.
         #[source]
@@ -29,8 +29,8 @@ pub(super) fn failed_to(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Habi
     move |cause| HabitError::Database { doing, cause }
 }
 
-/// Tells a rule that the table found broken from a failure of the database. Without a transaction around both, another
-/// writer may take the last place between check and write.
+/// Turns an error of the database into the rule that a table found broken, if it did. Without a transaction around
+/// both, another writer may take the last place between check and write.
 pub(super) fn refused_by_table(
     cause: sqlx::Error,
     habit_type: HabitType,

@@ -1,8 +1,8 @@
 //! Writes habits and entries, after it has checked the rules. Nothing else writes these tables.
 //!
-//! A screen, a command and a chat use it and get the same verdict. A write asks the rules in a fixed order and returns
-//! the first violation; then it writes. `row` reads the rows back into types, and `error` tells a rule that a table found
-//! broken from a failure of the database.
+//! A screen, a command and a chat use it and get the same verdict. A write checks the rules in a fixed order, returns
+//! the first violation, and writes only if there is none. `row` reads the rows back into types, and `error` tells a
+//! rule that a table found broken from a failure of the database.
 //!
 //! ```no_run
 //! # use jiff::civil::Date;
@@ -16,9 +16,9 @@
 //! ```
 //!
 //! Invariants:
-//! - It works on a connection that the caller lends, within the caller's transaction, which it never ends.
-//! - It reads and writes rows of its own user only; others' habits look unknown.
-//! - The tables count quotas again, so two writers at the same moment cannot both take the last place.
+//! - The caller lends the connection. The repository works within the caller's transaction, and never ends it.
+//! - The repository reads and writes only rows of its own user. Others' habits look unknown.
+//! - The tables count the quotas again, so two writers at the same moment cannot both take the last place.
 mod error;
 mod row;
 
@@ -44,7 +44,8 @@ use super::{
     today::parse_day,
 };
 
-/// The habits of one user, as seen on one day.
+/// The habits of one user, as seen on one day. In addition to the errors that it names, each method returns
+/// [`HabitError::Database`] or [`HabitError::Corrupt`] if the database fails or a row cannot be read.
 #[derive(Debug)]
 pub struct HabitRepository<'a> {
     db: &'a mut SqliteConnection,
@@ -55,7 +56,7 @@ pub struct HabitRepository<'a> {
 /// A habit that a user wants to begin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewHabit {
-    /// Its origin; exactly one column must be filled.
+    /// Its origin. Exactly one column must be filled.
     pub origin: OriginColumns,
     /// The level at which the habit is framed, from `L0` to `L3`.
     pub frame_level: FrameLevel,
@@ -76,7 +77,7 @@ pub struct NewEntry {
     pub date: Date,
     /// The value to record for that day.
     pub value: TrackerValue,
-    /// The person's own remark, if any.
+    /// The person's own remark. `None` if there is none.
     pub note: Option<String>,
 }
 
@@ -87,11 +88,11 @@ pub struct Entry {
     pub date: Date,
     /// The value that counts for that day.
     pub value: TrackerValue,
-    /// The person's own remark, if any.
+    /// The person's own remark. `None` if there is none.
     pub note: Option<String>,
 }
 
-/// The result of adding a habit.
+/// What came of adding a habit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Added {
     /// The habit was written.
@@ -101,7 +102,7 @@ pub enum Added {
 }
 
 impl<'a> HabitRepository<'a> {
-    /// Opens the habits of a user on the user's own `today`.
+    /// Opens the habits of a user. `today` is the day in the user's time zone.
     pub fn new(db: &'a mut SqliteConnection, user: &'a UserId, today: Date) -> Self {
         Self { db, user, today }
     }
@@ -109,7 +110,7 @@ impl<'a> HabitRepository<'a> {
     /// Lists the active habits, oldest first.
     ///
     /// # Errors
-    /// [`HabitError::Database`], [`HabitError::Corrupt`].
+    /// Returns [`HabitError::Database`] or [`HabitError::Corrupt`].
     pub async fn active(&mut self) -> Result<Vec<Habit>, HabitError> {
         let rows: Vec<HabitRow> = sqlx::query_as(
             "SELECT * FROM life_habits WHERE user_id = $1 AND ended_on IS NULL ORDER BY id",
@@ -121,10 +122,10 @@ impl<'a> HabitRepository<'a> {
         rows.into_iter().map(Habit::try_from).collect()
     }
 
-    /// Finds one habit of the user, ended or not.
+    /// Returns one habit of the user, ended or not.
     ///
     /// # Errors
-    /// [`LifeViolation::UnknownHabit`], for others' habits too.
+    /// Returns [`LifeViolation::UnknownHabit`], for others' habits too.
     pub async fn habit(&mut self, id: HabitId) -> Result<Habit, HabitError> {
         let row: Option<HabitRow> =
             sqlx::query_as("SELECT * FROM life_habits WHERE id = $1 AND user_id = $2")
@@ -136,10 +137,10 @@ impl<'a> HabitRepository<'a> {
         row.ok_or(LifeViolation::UnknownHabit { id })?.try_into()
     }
 
-    /// Begins a habit today, unless its item is active already.
+    /// Begins a habit today. Writes nothing if its item is active already.
     ///
     /// # Errors
-    /// The first broken rule: exactly one origin, a known item, frame, texts, avoidance, quota.
+    /// Returns the first broken rule, in this order: exactly one origin, a known item, frame, texts, avoidance, quota.
     pub async fn add(&mut self, wanted: NewHabit) -> Result<Added, HabitError> {
         let origin = assert_exclusive_origin(wanted.origin)?;
         assert_known(&origin)?;
@@ -168,10 +169,10 @@ impl<'a> HabitRepository<'a> {
         .map(Added::New)
     }
 
-    /// Ends an active habit today, which frees its place. Its entries stay.
+    /// Ends an active habit today, which frees its place. Its entries are kept.
     ///
     /// # Errors
-    /// [`LifeViolation::UnknownHabit`], for ended habits too.
+    /// Returns [`LifeViolation::UnknownHabit`], for ended habits too.
     pub async fn end(&mut self, id: HabitId) -> Result<(), HabitError> {
         let ended = sqlx::query(
             "UPDATE life_habits SET ended_on = $1 WHERE id = $2 AND user_id = $3 AND ended_on IS NULL",
@@ -189,10 +190,10 @@ impl<'a> HabitRepository<'a> {
         }
     }
 
-    /// Records a day of a habit. The same value again changes nothing, not even its note.
+    /// Records a day of a habit. If the day has the same value already, nothing changes, not even its note.
     ///
     /// # Errors
-    /// The first broken rule: note, date, a habit of this user, one value a day.
+    /// Returns the first broken rule, in this order: note, date, a habit of this user, one value a day.
     pub async fn log(&mut self, entry: &NewEntry) -> Result<EntryVerdict, HabitError> {
         validate_note(entry.note.as_deref())?;
         judge_tracker_date(entry.date, self.today)?;
@@ -214,10 +215,10 @@ impl<'a> HabitRepository<'a> {
         Ok(verdict)
     }
 
-    /// Corrects the entry of a day: its value, and its note if one is given. An equal value changes nothing.
+    /// Corrects the entry of a day: its value, and its note if one is given. If nothing is different, nothing changes.
     ///
     /// # Errors
-    /// The first broken rule: note, date, a habit of this user, an existing entry.
+    /// Returns the first broken rule, in this order: note, date, a habit of this user, an existing entry.
     pub async fn correct(&mut self, entry: &NewEntry) -> Result<(), HabitError> {
         validate_note(entry.note.as_deref())?;
         judge_tracker_date(entry.date, self.today)?;
@@ -237,10 +238,10 @@ impl<'a> HabitRepository<'a> {
         .map_err(failed_to("correct an entry"))
     }
 
-    /// Finds the entry of a day of this user's habit.
+    /// Returns the value of a day of this user's habit, or `None` if none is recorded.
     ///
     /// # Errors
-    /// [`LifeViolation::UnknownHabit`], for others' habits too.
+    /// Returns [`LifeViolation::UnknownHabit`], for others' habits too.
     pub async fn entry(
         &mut self,
         id: HabitId,
@@ -250,11 +251,11 @@ impl<'a> HabitRepository<'a> {
         self.recorded(id, date).await
     }
 
-    /// Reads entries of this user's habit, newest first: at most `limit` after the first `offset`. Also returns the
-    /// number of all.
+    /// Returns entries of this user's habit, newest first: at most `limit`, after the first `offset`. Also returns how
+    /// many entries there are in all.
     ///
     /// # Errors
-    /// [`LifeViolation::UnknownHabit`], for others' habits too.
+    /// Returns [`LifeViolation::UnknownHabit`], for others' habits too.
     pub async fn entries(
         &mut self,
         id: HabitId,
@@ -287,10 +288,10 @@ impl<'a> HabitRepository<'a> {
         Ok((entries, total as usize))
     }
 
-    /// Counts how steadily a habit was kept until today.
+    /// Returns a habit, and how steadily it was kept until today.
     ///
     /// # Errors
-    /// [`LifeViolation::UnknownHabit`].
+    /// Returns [`LifeViolation::UnknownHabit`], for others' habits too.
     pub async fn streak(&mut self, id: HabitId) -> Result<(Habit, Streak), HabitError> {
         let habit = self.habit(id).await?;
         let days: Vec<String> = sqlx::query_scalar(
@@ -351,7 +352,7 @@ impl<'a> HabitRepository<'a> {
     }
 }
 
-/// Requires that the item is in the catalogue, and its column fits its kind.
+/// Requires that the item is in the catalogue and that the column fits its kind.
 fn assert_known(origin: &Origin) -> Result<(), LifeViolation> {
     let id = origin.item_id();
     match Catalogue::bundled().get(id) {

@@ -10,7 +10,7 @@ use super::{
     HabitError,
 };
 
-/// The columns as the database gives them.
+/// The columns as the database returns them.
 #[derive(Debug, FromRow)]
 pub(super) struct HabitRow {
     id: i64,

@@ -6,16 +6,16 @@ use super::{super::habit::TrackerValue, LifeViolation, frame::validate_optional_
 /// The verdict about an entry that may be recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EntryVerdict {
-    /// The day has no entry: write it.
+    /// The day has no entry. Write it.
     Record,
-    /// The day already has this value: change nothing.
+    /// The day already has this value. Change nothing.
     AlreadyRecorded,
 }
 
-/// Judges a value for a day by the day's recorded value.
+/// Judges a value for a day by the value that is recorded for it.
 ///
 /// # Errors
-/// [`LifeViolation::Duplicate`] if another value is recorded.
+/// Returns [`LifeViolation::Duplicate`] if another value is recorded.
 pub fn judge_tracker_entry(
     date: Date,
     value: TrackerValue,
@@ -28,10 +28,10 @@ pub fn judge_tracker_entry(
     }
 }
 
-/// Judges a correction of a day: only a recorded entry can be corrected.
+/// Judges a correction of a day, and returns the recorded value.
 ///
 /// # Errors
-/// [`LifeViolation::NoEntry`].
+/// Returns [`LifeViolation::NoEntry`] if there is no entry to correct.
 pub fn judge_correction(
     date: Date,
     recorded: Option<TrackerValue>,
@@ -39,10 +39,10 @@ pub fn judge_correction(
     recorded.ok_or(LifeViolation::NoEntry { date })
 }
 
-/// Judges the day of an entry: today or before, by the person's calendar.
+/// Requires that the day of an entry is today or before, by the person's calendar.
 ///
 /// # Errors
-/// [`LifeViolation::FutureDate`].
+/// Returns [`LifeViolation::FutureDate`] for a later day.
 pub fn judge_tracker_date(date: Date, today: Date) -> Result<(), LifeViolation> {
     if date <= today { Ok(()) } else { Err(LifeViolation::FutureDate { date, today }) }
 }
@@ -50,7 +50,7 @@ pub fn judge_tracker_date(date: Date, today: Date) -> Result<(), LifeViolation> 
 /// Reads a tracker value from its word.
 ///
 /// # Errors
-/// [`LifeViolation::Value`] for anything but `done` and `blank`.
+/// Returns [`LifeViolation::Value`] for any word but `done` and `blank`.
 pub fn validate_tracker_value(word: &str) -> Result<TrackerValue, LifeViolation> {
     TrackerValue::from_word(word).ok_or(LifeViolation::Value)
 }

@@ -4,10 +4,10 @@ use super::{super::habit::FrameLevel, LifeViolation};
 /// The most characters of a text of a habit or an entry.
 const MAX_TEXT_CHARS: usize = 200;
 
-/// Judges the frame level: towards something (L2) or an identity (L3).
+/// Requires that a frame goes towards something (L2) or is an identity (L3).
 ///
 /// # Errors
-/// [`LifeViolation::Frame`] for L0 and L1.
+/// Returns [`LifeViolation::Frame`] for L0 and L1.
 pub fn judge_frame_level(level: FrameLevel) -> Result<(), LifeViolation> {
     match level {
         FrameLevel::L2 | FrameLevel::L3 => Ok(()),
@@ -18,7 +18,7 @@ pub fn judge_frame_level(level: FrameLevel) -> Result<(), LifeViolation> {
 /// Requires that a framed text is not blank and has at most 200 characters.
 ///
 /// # Errors
-/// [`LifeViolation::BlankText`], [`LifeViolation::ControlText`] or [`LifeViolation::LongText`].
+/// Returns [`LifeViolation::BlankText`], [`LifeViolation::ControlText`] or [`LifeViolation::LongText`].
 pub fn validate_framed_text(text: &str) -> Result<(), LifeViolation> {
     let field = "framed_text";
     if text.trim().is_empty() {
@@ -30,7 +30,7 @@ pub fn validate_framed_text(text: &str) -> Result<(), LifeViolation> {
 /// Requires that an optional text has no control character and at most 200 characters.
 ///
 /// # Errors
-/// [`LifeViolation::ControlText`], [`LifeViolation::LongText`].
+/// Returns [`LifeViolation::ControlText`] or [`LifeViolation::LongText`].
 pub fn validate_optional_text(
     field: &'static str,
     text: Option<&str>,

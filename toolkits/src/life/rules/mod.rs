@@ -1,6 +1,6 @@
 //! The rules of the toolkit: functions from values to verdicts, without a store and without a clock.
 //!
-//! A file a rule or two; the README of the toolkit lists them. The repository calls them before it writes, so a
+//! Each file has a rule or two. The README of the toolkit lists them. The repository calls them before it writes, so a
 //! screen, a command and a chat get the same verdict:
 //!
 //! ```
@@ -13,8 +13,8 @@
 //! ```
 //!
 //! Invariants:
-//! - A rule depends on its arguments alone, and says which rule is broken by a [`LifeViolation`].
-//! - Rules that SQL can express stand in the tables too, because two writers may check at the same moment.
+//! - A rule depends only on its arguments, and says by a [`LifeViolation`] which rule is broken.
+//! - Rules that SQL can express are in the tables too, because two writers may check at the same moment.
 //! - The codes never change, because programs compare them.
 mod avoidance;
 mod entry;

@@ -7,7 +7,7 @@ use super::{
 /// Turns three columns into the one origin that they name.
 ///
 /// # Errors
-/// [`LifeViolation::Origin`] if none or several are filled.
+/// Returns [`LifeViolation::Origin`] if none or several are filled.
 pub fn assert_exclusive_origin(columns: OriginColumns) -> Result<Origin, LifeViolation> {
     match (columns.protocol_id, columns.break_protocol_id, columns.diet_pattern_id) {
         (Some(id), None, None) => Ok(Origin::Protocol(id)),

@@ -13,10 +13,10 @@ pub struct ActiveHabits {
     pub breaking: u32,
 }
 
-/// Judges whether one more habit of a type may begin.
+/// Requires that one more habit of a type may begin.
 ///
 /// # Errors
-/// [`LifeViolation::Quota`] if the type is full.
+/// Returns [`LifeViolation::Quota`] if the type is full.
 pub fn judge_active_habit_quota(
     active: ActiveHabits,
     wanted: HabitType,

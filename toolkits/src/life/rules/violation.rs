@@ -1,4 +1,4 @@
-//! A broken rule, with a code for the model and the English reason for a person; the Korean one stands in `texts`.
+//! A broken rule, with a code for the model and the English reason for a person. The Korean one is in `texts`.
 use jiff::civil::Date;
 
 use super::super::habit::{HabitId, HabitType, TrackerValue, quota_of};
@@ -22,7 +22,7 @@ pub enum LifeViolation {
         /// The wording of the list that was found.
         found: &'static str,
     },
-    /// R8: not exactly one of protocol, break protocol and diet pattern.
+    /// R8: none or several of protocol, break protocol and diet pattern are given.
     #[error("Choose exactly one of protocol, break protocol and diet pattern.")]
     Origin,
     /// R5: the day has an entry with another value.
@@ -79,7 +79,7 @@ pub enum LifeViolation {
         /// The given id.
         id: String,
     },
-    /// The user has no such habit; another user's habit looks the same.
+    /// The user has no such habit. Another user's habit looks the same.
     #[error("There is no habit number {id}.")]
     UnknownHabit {
         /// The given number.

@@ -1,4 +1,4 @@
-//! The tools about the catalogue: they find items and read one.
+//! The tools about the catalogue, which find items and read one.
 use std::sync::Arc;
 
 use madang::tool::{self, EffectPolicy, Tool, ToolContext, ToolResult};

@@ -1,9 +1,9 @@
-//! Defines the tools of the toolkit, read-only ones first.
+//! Defines the tools of the toolkit. Those that only read come first.
 //!
-//! A file a kind: `catalog`, and `reading` and `writing` habits. A tool has its arguments, whose schema the model reads,
-//! its description, its handler, and the consequence that a question shows. A handler opens the repository for the call's
-//! user, on the user's today. It turns a broken rule into a fault with the rule's code and reason. Lists and long texts
-//! come in parts that fit an envelope.
+//! Each kind has a file: `catalog`, and `reading` and `writing` habits. A tool has its arguments, whose schema the
+//! model reads, its description, its handler, and the consequence that a question shows. A handler opens the repository
+//! for the call's user, on the user's today. It turns a broken rule into a fault with the rule's code and reason. Lists
+//! and long texts come in parts that fit an envelope.
 //!
 //! ```
 //! # use madang::tool::Tool as _;
@@ -12,9 +12,9 @@
 //! ```
 //!
 //! Invariants:
-//! - A tool decides nothing: the rules and the repository do, so a screen gets the same verdict.
+//! - A tool decides nothing. The rules and the repository do, so a screen gets the same verdict.
 //! - Every writing tool asks a person, except for a record that is not `done`.
-//! - Of an error of the database the model learns the type only.
+//! - The model learns only the type of an error of the database.
 
 mod catalog;
 mod reading;
@@ -34,7 +34,7 @@ use super::{
     today::today,
 };
 
-/// Returns the tools of the toolkit, for `register_all`.
+/// Returns the tools of the toolkit, for [`Builder::tools`](madang::Builder::tools).
 ///
 /// They need a SQLite store that has run [`MIGRATIONS`](super::MIGRATIONS).
 #[must_use]
@@ -64,10 +64,10 @@ fn title(origin: &Origin, locale: Locale) -> &str {
     Catalogue::bundled().get(id).map_or(id, |item| item.title.get(locale))
 }
 
-/// The JSON bytes of a part's texts: with numbers and dates they fit an envelope of the default bound.
+/// The JSON bytes of a part's texts. With numbers and dates they fit an envelope of the default bound.
 const PART_BYTES: usize = 1_400;
 
-/// Passes a broken rule on; of any other error only the type.
+/// Passes a broken rule on to the model. Passes on only the type of any other error.
 fn fault<E: Into<HabitError>>(ctx: &ToolContext) -> impl Fn(E) -> ToolFault {
     let locale = ctx.locale;
     move |error| match error.into() {

@@ -20,7 +20,7 @@ use super::{
     HABIT, OfHabit, PART_BYTES, fault, habits, title,
 };
 
-/// The entries without a note that a part has room for.
+/// How many entries without a note a part has room for.
 const MAX_ENTRIES: u32 = 50;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
@@ -219,7 +219,7 @@ async fn list_tracker_entries(
     let recorded =
         |Entry { date, value, note }: Entry| Recorded { date: date.to_string(), value, note };
     let mut items: Vec<_> = entries.into_iter().map(recorded).collect();
-    // Entries behind these are left to the next part, also those that were read.
+    // Entries after these are left to the next part, even if they were read.
     items.truncate(fitting(items.iter().map(|item| json!(item).to_string().len()), PART_BYTES));
     let next_offset = next_offset(offset as usize, items.len(), total);
     Ok(Entries { habit_id, count: items.len(), total, items, next_offset })

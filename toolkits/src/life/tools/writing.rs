@@ -1,4 +1,4 @@
-//! The tools that change the habits of the user, each after a question that says what it will do.
+//! The tools that change the habits of the user. A person is asked first, with what the tool will do.
 use std::sync::Arc;
 
 use madang::{
@@ -165,7 +165,7 @@ async fn log_tracker_entry(
     Ok(entry.into())
 }
 
-/// Names the habit, if it is the user's.
+/// Says what recording a day will do, with the name of the habit if it is the user's.
 async fn will_log_of(
     arguments: &LogEntry,
     db: &mut SqliteConnection,
@@ -199,7 +199,7 @@ async fn end_habit(
     Ok(Ended { habit_id, title, ended_on: today(ctx.now(), &ctx.time_zone).to_string() })
 }
 
-/// Names the habit, if it is the user's.
+/// Says what ending a habit will do, with its name if it is the user's.
 async fn will_end(
     OfHabit { habit_id }: &OfHabit,
     db: &mut SqliteConnection,
@@ -238,7 +238,7 @@ async fn correct_tracker_entry(
     Ok(entry.into())
 }
 
-/// Names the habit and the recorded value, if the habit is the user's.
+/// Says what correcting a day will do, with the name of the habit and the recorded value if it is the user's.
 async fn will_correct_from(
     arguments: &CorrectEntry,
     db: &mut SqliteConnection,

@@ -26,17 +26,17 @@ use super::{
     steps::Steps,
 };
 
-/// The most bytes of a file that are hashed. The longest page has fewer, so a longer file is never taken for the
+/// The most bytes of a file that are hashed. The longest page has fewer, so a longer file is never taken for one of the
 /// mirror's.
 const MAX_BYTES: u64 = 1 << 30;
-/// The most copies beside one file.
+/// The most copies of one file.
 const MAX_COPIES: usize = 10_000;
-/// The most looks at a place during one write, so that a program that creates its file there again and again cannot hold
-/// the mirror up.
+/// The most looks at a place during one write. A program that creates its file there again and again cannot hold up the
+/// mirror.
 const MAX_LOOKS: usize = 4;
-/// The prefix of incomplete files, which lie in the workspace itself and may be deleted.
+/// The prefix of incomplete files. They are in the workspace itself and may be deleted.
 const WRITING: &str = ".madang-writing-";
-/// The prefix of files that are about to be removed. A process that ends leaves one, and the next attempt decides.
+/// The prefix of files that are about to be removed. If the process ends, one may remain, and the next attempt decides.
 const REMOVING: &str = ".madang-removing-";
 
 /// An open workspace folder.
@@ -46,18 +46,19 @@ pub(super) struct Folder {
     steps: Steps,
 }
 
-/// The finding at the place of a page's file.
+/// What is at the place of a page's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// No file.
     Absent,
     /// A plain file.
     File(Hash),
-    /// Something other than a plain file, such as a link or a folder, or something behind one. It is never touched.
+    /// Something other than a plain file, such as a link or a folder, or something that a link leads to. It is never
+    /// touched.
     Odd,
 }
 
-/// The result of writing a file.
+/// What came of writing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Put {
     /// The file is in its place.
@@ -66,14 +67,14 @@ pub(super) enum Put {
     Blocked,
 }
 
-/// The result of removing a file.
+/// What came of removing a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Removal {
     /// The file is removed.
     Complete,
-    /// No file stood there.
+    /// There was no file.
     Absent,
-    /// The mirror did not write what stands there, so it stays.
+    /// The mirror did not write the file, so it stays.
     Left,
 }
 
@@ -97,7 +98,8 @@ impl Folder {
     }
 
     /// Writes a file completely and durably, then puts it into its place in one step. It replaces only a file with one
-    /// of the hashes `ours`. Another program's file is renamed, and its new name goes to `kept`, also before an error.
+    /// of the hashes `ours`. Another program's file is renamed, and its new name is added to `kept`, even before an
+    /// error.
     pub(super) fn write(
         &self,
         path: &[String],
@@ -125,7 +127,7 @@ impl Folder {
         placed
     }
 
-    /// Removes a file of the mirror, and the folders that are empty then. A file without one of the hashes `ours`
+    /// Removes a file of the mirror, and the folders that are empty after that. A file without one of the hashes `ours`
     /// stays.
     pub(super) fn remove(&self, path: &[String], ours: &[Hash]) -> io::Result<Removal> {
         let Some((name, folders)) = path.split_last() else { return Ok(Removal::Absent) };
@@ -144,8 +146,8 @@ impl Folder {
         Ok(removal)
     }
 
-    /// Removes a file of a folder. The file is renamed before the look that decides, so that nobody who saves the page
-    /// by its name meanwhile loses what they wrote.
+    /// Removes a file of a folder. The file is renamed before the look that decides. So a person who saves the page by
+    /// its name meanwhile loses nothing.
     fn remove_in(&self, folder: &OwnedFd, name: &str, ours: &[Hash]) -> io::Result<Removal> {
         let digits: String =
             hash(name.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -184,7 +186,7 @@ impl Folder {
             Found::File(_) | Found::Odd => {}
         }
         match rename_new((folder, aside), (folder, name)) {
-            // Somebody has created a file of that name since.
+            // A file of that name was created since.
             Err(Errno::EXIST) => drop(self.keep_beside(folder, aside, name)?),
             renamed => renamed?,
         }
@@ -224,8 +226,8 @@ impl Folder {
         Ok(name)
     }
 
-    /// Gives a written file its place. The look comes right before the renaming, because no system replaces a file on
-    /// condition.
+    /// Moves a written file to its place. The look comes right before the renaming, because no system replaces a file
+    /// on a condition.
     fn place(
         &self,
         writing: &str,
@@ -256,7 +258,7 @@ impl Folder {
         Err(Errno::BUSY.into())
     }
 
-    /// Renames the file `from` to a free name beside the place of `name`, and returns that name.
+    /// Renames the file `from` to a free name next to the place of `name`, and returns that name.
     fn keep_beside(&self, folder: &OwnedFd, from: &str, name: &str) -> io::Result<String> {
         let stem = name.strip_suffix(".md").unwrap_or(name);
         self.steps.before("keep beside")?;
@@ -321,7 +323,7 @@ enum Missing {
 }
 
 fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
-    // Without NONBLOCK, opening a pipe would wait for ever.
+    // Without NONBLOCK, to open a pipe would wait for ever.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = match openat(folder, OsStr::from_bytes(name.as_bytes()), flags, Mode::empty()) {
         Ok(file) => file,
@@ -344,7 +346,7 @@ fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
     }
 }
 
-/// Whether an error says that the place has something other than a plain file in a folder, such as a link.
+/// Returns whether an error says that the place has something other than a plain file in a folder, such as a link.
 fn is_odd(errno: Errno) -> bool {
     matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO | Errno::MLINK)
 }

@@ -1,10 +1,10 @@
-//! Writes a page as a Markdown list with one line a block. Pure.
+//! Writes a page as a Markdown list with one line for each block.
 use super::super::block::OutlineLine;
 
 /// The columns of one level.
 const LEVEL: usize = 2;
 
-/// Writes a page: `- ` before each block, two spaces for each block that it lies in.
+/// Writes a page, with `- ` before each block and two spaces for each block around it.
 pub(super) fn render(lines: &[OutlineLine]) -> String {
     let mut text = String::new();
     for OutlineLine { depth, content, .. } in lines {

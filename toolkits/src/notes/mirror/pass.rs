@@ -1,4 +1,5 @@
-//! Goes through the pages once: removes the files of pages that are gone, then writes those that differ from their pages.
+//! Goes through the pages once: removes the files of pages that are gone, then writes those that differ from their
+//! pages.
 use std::{
     io,
     path::{Path, PathBuf},
@@ -20,7 +21,7 @@ use madang::store::SqliteStore;
 /// Compares all pages of a user with the files of a workspace, once, and makes the files follow the pages.
 ///
 /// # Errors
-/// [`MirrorError`]; the work done so far stays.
+/// Returns [`MirrorError`]. The work that is done so far stays.
 pub async fn repair(
     store: &SqliteStore,
     user: UserId,
@@ -30,10 +31,11 @@ pub async fn repair(
 }
 
 /// Removes all files that the mirror wrote for a user, as if all pages were deleted. Files that a person changed stay
-/// and are reported as left. Delete the pages afterwards, or the next start of a mirror writes them again.
+/// and are reported as left. Delete the pages afterwards, because the next start of a mirror would write the files
+/// again.
 ///
 /// # Errors
-/// [`MirrorError`]; the files removed so far stay removed, and a second call continues.
+/// Returns [`MirrorError`]. The files that are removed so far stay removed, and a second call removes the rest.
 pub async fn clear(
     store: &SqliteStore,
     user: UserId,
@@ -57,14 +59,14 @@ impl Pass {
 
     /// Makes the files of these pages follow.
     pub(super) async fn run(&self, which: Which) -> Result<MirrorReport, MirrorError> {
-        // Most commits change no page, and need no folder.
+        // Most commits change no page, so the folder is opened only if it is needed.
         let opened = OnceCell::new();
         let open = || opened.get_or_try_init(|| self.open(which));
         if which == Which::All {
             open().await?;
         }
         let mut report = MirrorReport::default();
-        // Before anything is written, so that a page can take the place of another.
+        // Files are removed before any is written, so that a page can take the place of another.
         let mut after = String::new();
         while let Some(files) = self.records.files(Whose::Gone, &mut after).await? {
             let done = remove(open().await?, files, &mut report).await?;
@@ -102,7 +104,8 @@ impl Pass {
         opening.await.map_err(|_| MirrorError::Ending)?
     }
 
-    /// Handles some pages: records the files to be written in one transaction before, and the written ones in one after.
+    /// Handles some pages. Records the files that will be written in one transaction before, and those that were
+    /// written in one after.
     pub(super) async fn some(
         &self,
         folder: &Arc<Folder>,
@@ -123,7 +126,7 @@ impl Pass {
                 Err(error) => failed(&entry.name(), &error, report),
             }
         }
-        // Recorded once: another commit would wake the task again at once, for as long as the write fails.
+        // Each page is recorded once. Another commit would wake the task again at once, for as long as the write fails.
         let unrecorded = writes.iter().chain(&written).filter(|entry| !entry.is_recorded);
         let outdated = self.records.intend(&unrecorded.collect::<Vec<_>>()).await?;
         written.retain(|entry| !outdated.contains(&entry.page));
@@ -179,7 +182,7 @@ async fn remove(
     Ok(done)
 }
 
-/// Does this with each file on a thread that may block, and returns each with what came of it.
+/// Calls `work` with each file on a thread that may block, and returns each file with the result.
 async fn on_files<T: Send + 'static, R: Send + 'static>(
     folder: &Arc<Folder>,
     files: Vec<T>,

@@ -1,7 +1,7 @@
 //! Reads from the store which pages have changed, and records which files the mirror wrote.
 //!
-//! A file is recorded before it is written. After an end of the process at any moment, the mirror knows its own files
-//! from other programs'.
+//! A file is recorded before it is written. If the process ends at any moment, the mirror can still tell its own files
+//! from those of other programs.
 use std::collections::HashSet;
 
 use madang::{
@@ -22,7 +22,7 @@ use super::{
     steps::Steps,
 };
 
-/// The pages or files of one step.
+/// How many pages or files one step handles.
 const AT_ONCE: u32 = 64;
 
 /// The notes of one user in a store.
@@ -38,14 +38,14 @@ const READ_ALL: &str = "SELECT file.page, file.changes, file.mirrored
     FROM notes_files file JOIN notes_pages page ON page.number = file.page
     WHERE page.user_id = $1 AND file.page > $2
     ORDER BY file.page LIMIT $3";
-/// Selects changed pages after a number. It runs after each commit, so it names the index that spares it a walk over
+/// Selects changed pages after a number. It runs after each commit, and names the index so that it does not go through
 /// all pages.
 pub(super) const READ_CHANGED: &str = "SELECT file.page, file.changes, file.mirrored
     FROM notes_files file INDEXED BY notes_files_to_write CROSS JOIN notes_pages page ON page.number = file.page
     WHERE page.user_id = $1 AND file.page > $2 AND file.changes <> file.mirrored
     ORDER BY file.page LIMIT $3";
-/// Selects places after a place whose files go, because their pages are deleted or have another place. A place that
-/// another page has is left out: that page's file replaces the old one.
+/// Selects, after a place, the places whose files must go because their pages are deleted or have another place. A
+/// place that another page has is left out, because that page's file replaces the old one.
 const READ_GONE: &str = "SELECT DISTINCT place FROM notes_files_written gone
     WHERE user_id = $1 AND place > $2 AND page IS NULL AND NOT EXISTS (
         SELECT 1 FROM notes_files_written taken
@@ -106,8 +106,8 @@ impl Entry {
 }
 
 impl Records {
-    /// Reads the next pages after this number, with the texts of their files, and moves the number behind them. `None`
-    /// after the last page.
+    /// Reads the next pages after this number, with the texts of their files, and moves the number past them. Returns
+    /// `None` after the last page.
     pub(super) async fn pages(
         &self,
         which: Which,
@@ -131,7 +131,7 @@ impl Records {
         self.steps.before("pages").map_err(MirrorError::Step)?;
         for (number, changes, mirrored) in rows {
             let mut notes = NotesRepository::new(db, &self.user);
-            // A page may be deleted at any moment; its file is one of the next pass.
+            // A page may be deleted at any moment. Its file is removed by the next pass.
             let Some(page) = notes.page_numbered(number).await? else { continue };
             let place = format!("{}.md", notes.path_of(&page).await?);
             let text = render(&notes.lines(&page, 0, MAX_PAGE_BLOCKS).await?.items);
@@ -150,7 +150,7 @@ impl Records {
         Ok(Some(entries))
     }
 
-    /// Reads the next written files after this place, and moves the place behind them. `None` after the last.
+    /// Reads the next written files after this place, and moves the place past them. Returns `None` after the last one.
     pub(super) async fn files(
         &self,
         whose: Whose,
@@ -179,8 +179,8 @@ impl Records {
         Ok(Some(files))
     }
 
-    /// Records the files that are about to be written, and returns the pages that changed or went since they were read:
-    /// a file written for one of those might never be removed.
+    /// Records the files that are about to be written. Returns the pages that changed or were deleted since they were
+    /// read, because a file written for one of those might never be removed.
     pub(super) async fn intend(&self, entries: &[&Entry]) -> Result<HashSet<i64>, MirrorError> {
         let mut outdated = HashSet::new();
         if entries.is_empty() {
@@ -238,7 +238,7 @@ impl Records {
         self.steps.before("recorded").map_err(MirrorError::Step)
     }
 
-    /// Forgets files of gone pages that are removed or left.
+    /// Forgets the files of deleted pages that are removed or left.
     pub(super) async fn forget(&self, places: &[String]) -> Result<(), MirrorError> {
         if places.is_empty() {
             return Ok(());
@@ -277,7 +277,7 @@ impl Records {
     }
 }
 
-/// Splits a place into names. Refuses names that lead out of the workspace, whatever the tables say.
+/// Splits a place into names. Returns an error for names that lead out of the workspace, even if the tables have them.
 fn names(place: &str) -> Result<Vec<String>, NotesError> {
     let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
     if !place.split('/').all(is_name) {

@@ -1,4 +1,4 @@
-//! Renames a file without replacing any: in one step where the system can.
+//! Renames a file without replacing another, in one step if the system can do that.
 use std::os::fd::OwnedFd;
 
 use rustix::{
@@ -6,10 +6,10 @@ use rustix::{
     io::{Errno, Result},
 };
 
-/// Renames a file, also to another folder, unless something has that name there already.
+/// Renames a file, also to another folder. Returns an error if something has that name there already.
 pub(super) fn rename_new(from: (&OwnedFd, &str), to: (&OwnedFd, &str)) -> Result<()> {
     match in_one_step(from, to) {
-        // A hard link fails if the name exists; then the first name goes.
+        // A hard link fails if the name exists. After it, the first name is removed.
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
             linkat(from.0, from.1, to.0, to.1, AtFlags::empty())?;
             unlinkat(from.0, from.1, AtFlags::empty())

@@ -5,24 +5,25 @@ use madang::store::StoreError;
 
 use super::super::repository::NotesError;
 
-/// The work that was done. Paths are relative to the workspace.
+/// What was done. Paths are relative to the workspace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MirrorReport {
     /// Written files.
     pub written: Vec<String>,
     /// Files that were removed with their pages.
     pub removed: Vec<String>,
-    /// Files of deleted or renamed pages that another program changed; they stay.
+    /// Files of deleted or renamed pages that another program changed. They stay.
     pub left: Vec<String>,
-    /// Files that the mirror did not write and that stood at the places of pages. They have these names now.
+    /// Files that the mirror did not write and that were at the places of pages. They have these names now.
     pub kept_beside: Vec<String>,
-    /// Pages without a file because a link, a folder or the like stands in its place, untouched.
+    /// Pages without a file because something other than a plain file, such as a link or a folder, is in its place. It
+    /// is untouched.
     pub blocked: Vec<String>,
-    /// Files that could not be read, written or removed; they are tried again.
+    /// Files that could not be read, written or removed. The mirror tries them again.
     pub failed: Vec<String>,
 }
 
-/// What a mirror leaves when it has stopped.
+/// What a mirror reports when it has stopped.
 #[derive(Debug, Default)]
 #[must_use = "files that could not be written are said nowhere else"]
 pub struct MirrorEnd {
@@ -32,7 +33,7 @@ pub struct MirrorEnd {
     pub error: Option<MirrorError>,
 }
 
-/// The reason why the mirror stopped. Unwritten pages stay marked.
+/// Why the mirror stopped. Pages whose files are not written stay marked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MirrorError {
@@ -51,7 +52,7 @@ pub enum MirrorError {
     /// The tables could not be read or written.
     #[error("failed to read or record what is to be written")]
     Notes(#[from] NotesError),
-    /// The program ends, so the threads for files are gone.
+    /// The program ends, and its threads for files are gone.
     #[error("the files were left alone because the program ends")]
     Ending,
     /// A test ended the process at this step.

@@ -3,7 +3,7 @@ use std::{fmt, io, sync::Arc};
 
 type Before = dyn Fn(&'static str) -> io::Result<()> + Send + Sync;
 
-/// A hook that is called before each step; empty outside of tests.
+/// A hook that is called before each step. There is none outside of tests.
 #[derive(Clone, Default)]
 pub(super) struct Steps(Option<Arc<Before>>);
 

@@ -20,8 +20,8 @@ use madang::store::SqliteStore;
 /// The first and the longest delay after a failure.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// A workspace that follows the notes of one user. Dropping it writes the changes so far and ends it;
-/// [`stop`](Self::stop) waits for that.
+/// Keeps a workspace equal to the notes of one user. If it is dropped, the changes so far are still written, and then
+/// it ends. [`stop`](Self::stop) waits for that.
 #[derive(Debug)]
 pub struct Mirror {
     stop: DropGuard,
@@ -29,8 +29,9 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Compares all pages with their files, then writes each change soon after its commit. Failures are logged and tried
-    /// again; [`stop`](Self::stop) returns those that remain. It must be called within a tokio runtime.
+    /// Starts a task that compares all pages with their files, and then writes each change soon after its commit.
+    /// Failures are logged and tried again. [`stop`](Self::stop) returns those that remain. This must be called within
+    /// a tokio runtime.
     #[must_use]
     pub fn start(store: &SqliteStore, user: UserId, workspace: &Path) -> Self {
         let pass = Pass::new(store, user, workspace, Steps::default());
@@ -56,9 +57,9 @@ async fn follow(pass: Pass, stop: CancellationToken) -> MirrorEnd {
     let mut remains = Remains::default();
     loop {
         let is_last = stop.is_cancelled();
-        // Marked before the look, so that a later commit wakes the wait.
+        // The commit is marked before the look, so that a later one wakes the wait.
         commits.borrow_and_update();
-        // What failed once may not fail any more.
+        // What failed once may succeed now.
         let of =
             if is_last && remains.has_failed() { Which::All } else { turns.next(Instant::now()) };
         let mut wrong = None;
@@ -85,16 +86,16 @@ async fn follow(pass: Pass, stop: CancellationToken) -> MirrorEnd {
     }
 }
 
-/// Decides which pages the task goes through next, and when without a commit. Pure.
+/// Decides which pages the task goes through next, and when it does so even without a commit.
 #[derive(Debug)]
 struct Turns {
-    /// The moment from which a walk through all pages is due; `None` after a success.
+    /// The moment from which a walk through all pages is due. `None` after a success.
     all: Option<Instant>,
     /// The delay after the next error.
     retry: Duration,
 }
 
-/// The result of a walk.
+/// What came of a walk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Went {
     Well,
@@ -109,7 +110,7 @@ impl Turns {
         if self.all.is_some_and(|from| from <= now) { Which::All } else { Which::Changed }
     }
 
-    /// Takes in the result of a walk, and returns the moment of the next at the latest. A failed file may belong to an
+    /// Takes in the result of a walk, and returns the latest moment of the next one. A failed file may belong to an
     /// unchanged page, so the next walk covers all pages.
     fn took(&mut self, of: Which, went: Went, now: Instant) -> Option<Instant> {
         let again = match went {
@@ -134,7 +135,7 @@ impl Turns {
     }
 }
 
-/// What a person should know at the end. Pure.
+/// What a person should know at the end.
 #[derive(Debug, Default)]
 struct Remains {
     left: Vec<String>,
@@ -148,8 +149,8 @@ impl Remains {
         !self.failed.is_empty()
     }
 
-    /// Takes in the report of a walk, and returns the newly blocked files, so that each is logged once and not at every
-    /// commit.
+    /// Takes in the report of a walk. Returns the files that are newly blocked, so that each is logged once and not at
+    /// every commit.
     fn take_in(&mut self, of: Which, report: &MirrorReport) -> Vec<String> {
         let before = match of {
             Which::All => {

@@ -17,17 +17,17 @@ use super::{
 /// The parent of a new block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inside<'a> {
-    /// A page: the outermost level.
+    /// A page. The block is on its outermost level.
     Page(&'a str),
     /// Another block.
     Block(&'a str),
 }
 
 impl NotesRepository<'_> {
-    /// Finds a block by its id.
+    /// Returns the block with this id.
     ///
     /// # Errors
-    /// [`NotesViolation::UnknownBlock`], for others' blocks and invalid ids too.
+    /// Returns [`NotesViolation::UnknownBlock`], for others' blocks and invalid ids too.
     pub async fn block(&mut self, id: &str) -> Result<Block, NotesError> {
         let unknown = || NotesViolation::UnknownBlock { id: id.to_owned() };
         let parsed = BlockId::parse(id).ok_or_else(unknown)?;
@@ -44,7 +44,7 @@ impl NotesRepository<'_> {
     /// Counts the siblings before a block.
     ///
     /// # Errors
-    /// [`NotesError::Database`].
+    /// Returns [`NotesError::Database`].
     pub async fn order_of(&mut self, block: &Block) -> Result<usize, NotesError> {
         let before: u32 = sqlx::query_scalar(
             "SELECT count(*) FROM notes_blocks WHERE page = $1 AND parent IS $2
@@ -60,10 +60,10 @@ impl NotesRepository<'_> {
         Ok(before as usize)
     }
 
-    /// Counts the blocks directly inside of a block.
+    /// Counts the blocks directly inside a block.
     ///
     /// # Errors
-    /// [`NotesError::Database`].
+    /// Returns [`NotesError::Database`].
     pub async fn children_of(&mut self, block: &Block) -> Result<usize, NotesError> {
         let count: u32 = sqlx::query_scalar("SELECT count(*) FROM notes_blocks WHERE parent = $1")
             .bind(block.number)
@@ -73,10 +73,10 @@ impl NotesRepository<'_> {
         Ok(count as usize)
     }
 
-    /// Creates a block, behind a sibling or at the end.
+    /// Creates a block, after the sibling `after` or at the end.
     ///
     /// # Errors
-    /// The first broken rule: content, parent, a sibling in that parent, levels, a full page.
+    /// Returns the first broken rule, in this order: content, parent, a sibling in that parent, levels, a full page.
     pub async fn create_block(
         &mut self,
         inside: Inside<'_>,
@@ -104,10 +104,10 @@ impl NotesRepository<'_> {
         self.add(siblings, spot, content).await
     }
 
-    /// Creates a block below another one: as its first child if it has children, else as its next sibling.
+    /// Creates a block below another one: as its first child if it has children, and else as its next sibling.
     ///
     /// # Errors
-    /// As of [`create_block`](Self::create_block).
+    /// Returns the errors of [`create_block`](Self::create_block).
     pub async fn insert_below(&mut self, id: &str, content: &str) -> Result<Block, NotesError> {
         judge_content(content)?;
         let above = self.block(id).await?;
@@ -122,7 +122,7 @@ impl NotesRepository<'_> {
     /// Replaces the content of a block.
     ///
     /// # Errors
-    /// The first broken rule: content, a block of this user.
+    /// Returns the first broken rule, in this order: content, a block of this user.
     pub async fn update_block(&mut self, id: &str, content: &str) -> Result<Block, NotesError> {
         judge_content(content)?;
         let mut block = self.block(id).await?;
@@ -134,10 +134,10 @@ impl NotesRepository<'_> {
         Ok(block)
     }
 
-    /// Appends to the content of a block.
+    /// Appends a text to the content of a block, after `separator` if the block is not empty.
     ///
     /// # Errors
-    /// As of [`update_block`](Self::update_block), for what comes out.
+    /// Returns the errors of [`update_block`](Self::update_block), for the content that results.
     pub async fn append_to_block(
         &mut self,
         id: &str,
@@ -152,7 +152,7 @@ impl NotesRepository<'_> {
     /// Deletes a block. Its children take its place in their order, and count as changed too.
     ///
     /// # Errors
-    /// [`NotesViolation::UnknownBlock`].
+    /// Returns [`NotesViolation::UnknownBlock`], for others' blocks too.
     pub async fn delete_block(&mut self, id: &str) -> Result<(), NotesError> {
         let block = self.block(id).await?;
         let children: Vec<String> = sqlx::query_scalar(
@@ -290,7 +290,7 @@ pub(super) async fn write_content(
     index(db, number, content, scope).await
 }
 
-/// Deletes a block without children; a trigger deletes its words.
+/// Deletes a block without children. A trigger deletes its words.
 pub(super) async fn remove(db: &mut SqliteConnection, number: i64) -> Result<(), NotesError> {
     sqlx::query("DELETE FROM notes_blocks WHERE number = $1")
         .bind(number)

@@ -10,10 +10,10 @@ use super::{
 };
 
 impl NotesRepository<'_> {
-    /// Gives a page another title. Its id, its blocks and the pages in it stay; its file gets another name.
+    /// Changes the title of a page. Its id, its blocks and the pages in it stay. Its file gets another name.
     ///
     /// # Errors
-    /// The first broken rule: title, a page of this user, a title that no other page has.
+    /// Returns the first broken rule, in this order: title, a page of this user, a title that no other page has.
     pub async fn rename_page(&mut self, id: &str, title: &str) -> Result<Page, NotesError> {
         judge_title(title)?;
         let mut page = self.page(id).await?;
@@ -63,17 +63,17 @@ impl NotesRepository<'_> {
         Ok(page)
     }
 
-    /// Deletes a page with its blocks, and returns the page. A page that contains pages stays.
+    /// Deletes a page with its blocks, and returns the page. A page that contains pages is kept.
     ///
     /// # Errors
-    /// [`NotesViolation::UnknownPage`], [`NotesViolation::HasPages`].
+    /// Returns [`NotesViolation::UnknownPage`] or [`NotesViolation::HasPages`].
     pub async fn delete_page(&mut self, id: &str) -> Result<Page, NotesError> {
         let page = self.page(id).await?;
         let count = self.pages_in(&page).await?;
         if count > 0 {
             return Err(NotesViolation::HasPages { title: page.title, count }.into());
         }
-        // One statement, because the check that each parent exists runs at its end.
+        // This is one statement, because the check that each parent exists runs at its end.
         for (doing, statement) in [
             ("delete the blocks of a page", "DELETE FROM notes_blocks WHERE page = $1"),
             ("delete a page", "DELETE FROM notes_pages WHERE number = $1"),
@@ -88,10 +88,10 @@ impl NotesRepository<'_> {
         Ok(page)
     }
 
-    /// Counts the pages directly inside of a page.
+    /// Counts the pages directly inside a page.
     ///
     /// # Errors
-    /// [`NotesError::Database`].
+    /// Returns [`NotesError::Database`].
     pub async fn pages_in(&mut self, page: &Page) -> Result<u32, NotesError> {
         sqlx::query_scalar("SELECT count(*) FROM notes_pages WHERE parent = $1")
             .bind(page.number)

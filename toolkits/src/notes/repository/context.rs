@@ -1,4 +1,4 @@
-//! Keeps the context of a session: the place it shows, focus, selection, and the way back.
+//! Keeps the context of a session: the place it shows, the focus, the selection, and the way back.
 use madang::SessionId;
 use serde_json::json;
 
@@ -16,11 +16,11 @@ use super::{
 /// The context of a session.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Context {
-    /// The place it shows; `None` before the first.
+    /// The place that it shows. `None` before the first visit.
     pub place: Option<Location>,
-    /// The open page.
+    /// The open page. `None` if none is open.
     pub page: Option<Page>,
-    /// The focused block of that page.
+    /// The focused block of that page. `None` if none is.
     pub focused: Option<Block>,
     /// The selected blocks of that page.
     pub selected: Vec<Block>,
@@ -38,7 +38,7 @@ impl Context {
     /// Returns the open page.
     ///
     /// # Errors
-    /// [`NotesViolation::NoPageOpen`], or [`NotesViolation::OpenPageGone`] if it was deleted meanwhile.
+    /// Returns [`NotesViolation::NoPageOpen`], or [`NotesViolation::OpenPageGone`] if the page was deleted meanwhile.
     pub fn open_page(&self) -> Result<&Page, NotesViolation> {
         let missing = match self.place {
             Some(Location::Page(_)) => NotesViolation::OpenPageGone,
@@ -51,17 +51,17 @@ impl Context {
 /// A direction along the history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// To the place shown before.
+    /// To the place that was shown before.
     Back,
-    /// To the place shown before going back.
+    /// To the place that was shown before going back.
     Forward,
 }
 
 impl NotesRepository<'_> {
-    /// Reads the context of a session, without focused and selected blocks that are deleted or on another page.
+    /// Returns the context of a session, without focused and selected blocks that are deleted or on another page.
     ///
     /// # Errors
-    /// [`NotesError::Database`], [`NotesError::Corrupt`].
+    /// Returns [`NotesError::Database`] or [`NotesError::Corrupt`].
     pub async fn context(&mut self, session: &SessionId) -> Result<Context, NotesError> {
         let standing = self.standing(session).await?;
         let place = standing.history.current();
@@ -85,7 +85,7 @@ impl NotesRepository<'_> {
     /// Shows a place. Focus and selection on another page end.
     ///
     /// # Errors
-    /// [`NotesError::Database`].
+    /// Returns [`NotesError::Database`].
     pub async fn visit(&mut self, session: &SessionId, place: Location) -> Result<(), NotesError> {
         let mut standing = self.standing(session).await?;
         if standing.history.current() != Some(place) {
@@ -95,10 +95,10 @@ impl NotesRepository<'_> {
         Ok(())
     }
 
-    /// Goes along the history, past deleted pages.
+    /// Goes back or forward in the history, past deleted pages, and returns the place that is shown then.
     ///
     /// # Errors
-    /// [`NotesViolation::NoHistory`].
+    /// Returns [`NotesViolation::NoHistory`] if there is no such place.
     pub async fn travel(&mut self, session: &SessionId, way: Way) -> Result<Location, NotesError> {
         let Standing { mut history, .. } = self.standing(session).await?;
         let there = self.existing(&history).await?;
@@ -113,10 +113,10 @@ impl NotesRepository<'_> {
         Ok(place)
     }
 
-    /// Returns the open page, or the last one before the index or a directory was shown.
+    /// Returns the open page. If the index or a directory is shown, returns the page that was open last.
     ///
     /// # Errors
-    /// [`NotesViolation::NoPageOpen`], [`NotesViolation::OpenPageGone`].
+    /// Returns [`NotesViolation::NoPageOpen`] or [`NotesViolation::OpenPageGone`].
     pub async fn last_page(&mut self, session: &SessionId) -> Result<PageId, NotesError> {
         let Standing { mut history, .. } = self.standing(session).await?;
         let there = self.existing(&history).await?;
@@ -137,7 +137,8 @@ impl NotesRepository<'_> {
     /// Sets focus and selection on the open page, for a screen.
     ///
     /// # Errors
-    /// As of [`Context::open_page`]; [`NotesViolation::UnknownBlock`] for blocks that are not on that page.
+    /// Returns the errors of [`Context::open_page`], and [`NotesViolation::UnknownBlock`] for blocks that are not on
+    /// that page.
     pub async fn focus(
         &mut self,
         session: &SessionId,
@@ -223,7 +224,7 @@ impl NotesRepository<'_> {
     }
 }
 
-/// Turns the error about an unknown page or block into `None`.
+/// Turns the error about an unknown page or block into `None`, and passes on any other.
 fn found<T>(result: Result<T, NotesError>) -> Result<Option<T>, NotesError> {
     match result {
         Ok(found) => Ok(Some(found)),

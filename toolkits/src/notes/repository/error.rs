@@ -1,7 +1,7 @@
 //! The reasons why the repository refuses: a broken rule, or a failure of the database.
 use super::super::rules::NotesViolation;
 
-/// The reason why the repository did not do its work.
+/// Why the repository did not do its work.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotesError {
@@ -11,7 +11,7 @@ pub enum NotesError {
     /// The database failed.
     #[error("failed to {doing}")]
     Database {
-        /// The attempted work.
+        /// What the repository was doing.
         doing: &'static str,
         /// The error of the database.
         #[source]
@@ -25,14 +25,14 @@ pub enum NotesError {
     },
 }
 
-/// SQLite could not begin or end a savepoint.
+/// Takes an error of SQLite for one of beginning or ending a savepoint.
 impl From<sqlx::Error> for NotesError {
     fn from(cause: sqlx::Error) -> Self {
         Self::Database { doing: "keep a part of the transaction", cause }
     }
 }
 
-/// Tells a rule that a table found broken from a failure of the database.
+/// Turns an error of the database into the rule that a table found broken, or into a failure of this work.
 pub(super) fn failed_to(doing: &'static str) -> impl FnOnce(sqlx::Error) -> NotesError {
     move |cause| {
         let message = cause.as_database_error().map(|error| error.message()).unwrap_or_default();

@@ -15,10 +15,10 @@ use super::{
 type Row = (i64, Option<i64>, String, String);
 
 impl NotesRepository<'_> {
-    /// Reads the blocks of a page in reading order: at most `limit`, from `offset` on.
+    /// Returns the blocks of a page in reading order: at most `limit`, from `offset` on.
     ///
     /// # Errors
-    /// [`NotesError::Database`], [`NotesError::Corrupt`].
+    /// Returns [`NotesError::Database`] or [`NotesError::Corrupt`].
     pub async fn lines(
         &mut self,
         page: &Page,

@@ -1,9 +1,10 @@
 //! Writes pages and blocks, after it has checked the rules. Nothing else writes these tables.
 //!
 //! A screen, a command and a chat use it and get the same verdict.
-//! - `pages`, `changing_pages` and `paths`: pages, and the tree of their titles.
-//! - `blocks`, `place`, `lines` and `with_blocks`: blocks, their order, and whole pages of them.
-//! - `search`: hits by words; `context`: the open page of a session and the way back.
+//!
+//! - `pages`, `changing_pages` and `paths` handle pages, and the tree of their titles.
+//! - `blocks`, `place`, `lines` and `with_blocks` handle blocks, their order, and whole pages of them.
+//! - `search` finds blocks by their words. `context` keeps the open page of a session and the way back.
 //! - `row` reads rows back into types, and `error` tells a broken rule from a failure of the database.
 //!
 //! ```no_run
@@ -17,8 +18,8 @@
 //! ```
 //!
 //! Invariants:
-//! - It works on a connection that the caller lends, within the caller's transaction, which it never ends.
-//! - It reads and writes rows of its own user only; others' pages and blocks look unknown.
+//! - The caller lends the connection. The repository works within the caller's transaction, and never ends it.
+//! - The repository reads and writes only rows of its own user. Others' pages and blocks look unknown.
 //! - Each change is recorded in the same transaction, and subscribers read it after the commit.
 mod blocks;
 mod changing_pages;
@@ -47,10 +48,11 @@ pub use with_blocks::{FailedBlock, MadeBlock, MadePage};
 
 use super::{block::BlockId, page::PageId, search::Scope};
 
-/// The most hits that a search compares; the newest if there are more.
+/// The most hits that a search compares. If there are more, it compares the newest.
 pub const MAX_HITS: i64 = 500;
 
-/// The pages and blocks of one user; others' are invisible.
+/// The pages and blocks of one user. Others' are invisible. In addition to the errors that it names, each method
+/// returns [`NotesError::Database`] or [`NotesError::Corrupt`] if the database fails or a row cannot be read.
 #[derive(Debug)]
 pub struct NotesRepository<'a> {
     db: &'a mut SqliteConnection,
@@ -92,7 +94,7 @@ impl<'a> NotesRepository<'a> {
         self.tell("navigated", Some(session), page, &[]).await
     }
 
-    /// Records a change in its own transaction; subscribers read it after the commit.
+    /// Records a change in the transaction that makes it. Subscribers read it after the commit.
     async fn tell(
         &mut self,
         kind: &'static str,
@@ -115,7 +117,7 @@ impl<'a> NotesRepository<'a> {
         .map_err(failed_to("write down a change"))
     }
 
-    /// Names the owner of a text, and its page, in the index.
+    /// Returns the word of the index that names the owner of a text, and its page.
     fn scope_of(&self, page: i64) -> String {
         format!("{} {}", Scope::User(self.user.as_str()).word(), Scope::Page(page).word())
     }

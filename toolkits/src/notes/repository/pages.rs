@@ -18,10 +18,10 @@ use super::{
 };
 
 impl NotesRepository<'_> {
-    /// Finds a page by its id.
+    /// Returns the page with this id.
     ///
     /// # Errors
-    /// [`NotesViolation::UnknownPage`], for others' pages and invalid ids too.
+    /// Returns [`NotesViolation::UnknownPage`], for others' pages and invalid ids too.
     pub async fn page(&mut self, id: &str) -> Result<Page, NotesError> {
         let unknown = || NotesViolation::UnknownPage { name: id.to_owned() };
         let parsed = PageId::parse(id).ok_or_else(unknown)?;
@@ -35,10 +35,10 @@ impl NotesRepository<'_> {
         row.ok_or_else(unknown)?.try_into()
     }
 
-    /// Finds the page with this title in any case; the oldest of several.
+    /// Returns the page with this title in any case. If there are several, returns the oldest.
     ///
     /// # Errors
-    /// [`NotesViolation::UnknownPage`].
+    /// Returns [`NotesViolation::UnknownPage`].
     pub async fn page_titled(&mut self, title: &str) -> Result<Page, NotesError> {
         judge_title(title)?;
         let row: Option<PageRow> = sqlx::query_as(pages!(
@@ -52,7 +52,7 @@ impl NotesRepository<'_> {
         row.ok_or_else(|| NotesViolation::UnknownPage { name: title.to_owned() })?.try_into()
     }
 
-    /// Finds a page by its number in the tables.
+    /// Returns the page with this number in the tables, or `None` if there is none.
     #[cfg(unix)]
     pub(in super::super) async fn page_numbered(
         &mut self,
@@ -68,11 +68,12 @@ impl NotesRepository<'_> {
         row.map(Page::try_from).transpose()
     }
 
-    /// Finds pages by words of their titles, the best first, after the first `offset`. If more than [`MAX_HITS`] match,
-    /// only equal titles and the newest pages are compared. The others follow, newest first. The total counts all.
+    /// Finds pages by words of their titles, the best first, and returns at most `limit` after the first `offset`. If
+    /// more than [`MAX_HITS`] match, only equal titles and the newest pages are compared. The others follow, newest
+    /// first. The total counts all of them.
     ///
     /// # Errors
-    /// [`NotesError::Database`], [`NotesError::Corrupt`].
+    /// Returns [`NotesError::Database`] or [`NotesError::Corrupt`].
     pub async fn query_pages(
         &mut self,
         query: &str,
@@ -160,10 +161,10 @@ impl NotesRepository<'_> {
         rows.into_iter().map(Page::try_from).collect()
     }
 
-    /// Lists pages by title, with or without those that contain pages.
+    /// Lists pages by title, with or without those that contain pages: at most `limit`, after the first `offset`.
     ///
     /// # Errors
-    /// [`NotesError::Database`], [`NotesError::Corrupt`].
+    /// Returns [`NotesError::Database`] or [`NotesError::Corrupt`].
     pub async fn list_pages(
         &mut self,
         directories: Directories,
@@ -196,10 +197,10 @@ impl NotesRepository<'_> {
         Ok(Part { items, total: total as usize })
     }
 
-    /// Creates an empty page on the outermost level, or inside of a page, which becomes a directory.
+    /// Creates an empty page on the outermost level, or inside a page, which becomes a directory.
     ///
     /// # Errors
-    /// The first broken rule: title, a parent of this user, levels.
+    /// Returns the first broken rule, in this order: title, a parent of this user, levels.
     pub async fn create_page(
         &mut self,
         title: &str,
@@ -255,7 +256,7 @@ impl NotesRepository<'_> {
         .map_err(failed_to("index a title"))
     }
 
-    /// Finds a free file name for a title; the page's own name counts as free.
+    /// Returns a free file name for a title. The page's own name counts as free.
     pub(super) async fn free_file_name(
         &mut self,
         title: &str,
@@ -286,8 +287,8 @@ impl NotesRepository<'_> {
 /// Whether a list has the pages that contain pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Directories {
-    /// It has them.
+    /// The list has them.
     Included,
-    /// It has not.
+    /// The list does not have them.
     LeftOut,
 }

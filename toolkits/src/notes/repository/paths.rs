@@ -26,11 +26,11 @@ pub struct TreeRow {
 }
 
 impl NotesRepository<'_> {
-    /// Finds the page at a path of titles or file names; `None` for the workspace itself. If no page has the last name,
-    /// its ending `.md` is ignored.
+    /// Returns the page at a path of titles or file names, or `None` for the workspace itself. If no page has the last
+    /// name, its ending `.md` is ignored.
     ///
     /// # Errors
-    /// [`NotesViolation::OutsideWorkspace`], [`NotesViolation::UnknownPage`].
+    /// Returns [`NotesViolation::OutsideWorkspace`] or [`NotesViolation::UnknownPage`].
     pub async fn page_at(&mut self, path: &str) -> Result<Option<Page>, NotesError> {
         let mut found: Option<Page> = None;
         let names = parse_path(path)?;
@@ -48,7 +48,7 @@ impl NotesRepository<'_> {
         Ok(found)
     }
 
-    /// Finds a page by its title or file name inside of a page, or on the outermost level.
+    /// Returns the page with this title or file name inside a page, or on the outermost level.
     async fn page_inside(
         &mut self,
         inside: Option<i64>,
@@ -70,7 +70,7 @@ impl NotesRepository<'_> {
     /// Returns the path of a page: the names of the folders around it, and its own.
     ///
     /// # Errors
-    /// [`NotesError::Database`].
+    /// Returns [`NotesError::Database`].
     pub async fn path_of(&mut self, page: &Page) -> Result<String, NotesError> {
         let names: Vec<String> = sqlx::query_scalar(
             "WITH RECURSIVE above (number, parent, name, level) AS (
@@ -91,7 +91,7 @@ impl NotesRepository<'_> {
     /// Lists the tree of all pages by title, each page before those in it: at most `limit`, after the first `offset`.
     ///
     /// # Errors
-    /// [`NotesError::Database`], [`NotesError::Corrupt`].
+    /// Returns [`NotesError::Database`] or [`NotesError::Corrupt`].
     pub async fn tree(&mut self, offset: usize, limit: usize) -> Result<Part<TreeRow>, NotesError> {
         let rows: Vec<(i64, Option<i64>, String, String)> = sqlx::query_as(
             "SELECT number, parent, id, title FROM notes_pages WHERE user_id = $1 ORDER BY title_key, number",

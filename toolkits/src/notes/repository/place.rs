@@ -27,7 +27,7 @@ impl Siblings {
 }
 
 impl NotesRepository<'_> {
-    /// Returns the position of a spot, and spreads the siblings first if no number is left.
+    /// Returns the position of a spot. If no number is left for it, spreads the siblings first.
     pub(super) async fn place(
         &mut self,
         siblings: Siblings,

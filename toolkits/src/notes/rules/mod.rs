@@ -11,8 +11,8 @@
 //! ```
 //!
 //! Invariants:
-//! - A rule depends on its arguments alone, and says which rule is broken by a [`NotesViolation`].
-//! - Rules that SQL can express stand in the tables too, because two writers may check at the same moment.
+//! - A rule depends only on its arguments, and says by a [`NotesViolation`] which rule is broken.
+//! - Rules that SQL can express are in the tables too, because two writers may check at the same moment.
 //! - The codes never change, because programs compare them.
 mod nesting;
 mod path;

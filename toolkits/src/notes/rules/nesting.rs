@@ -1,12 +1,12 @@
 //! Nests blocks by their indents.
 use super::{super::page::MAX_LEVELS, NotesViolation};
 
-/// Nests a sequence of blocks by their indents: each inside of the last earlier block with a smaller indent. A jump by
-/// several levels counts as one, and equal indents are siblings. Children of a failed block go to the nearest block
-/// around it.
+/// Nests a sequence of blocks by their indents. Each block is inside the last earlier block with a smaller indent. A
+/// jump by several levels counts as one, and blocks with the same indent are siblings. The children of a failed block
+/// go to the nearest block around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nesting<T> {
-    /// The blocks around the next one, the outermost first; `None` for a failed one.
+    /// The blocks around the next one, the outermost first. `None` for a failed one.
     open: Vec<(u32, Option<T>)>,
 }
 
@@ -17,10 +17,10 @@ impl<T> Default for Nesting<T> {
 }
 
 impl<T: Clone> Nesting<T> {
-    /// Returns the parent of the next block; `None` on the outermost level.
+    /// Returns the parent of the next block, or `None` on the outermost level.
     ///
     /// # Errors
-    /// [`NotesViolation::TooDeep`].
+    /// Returns [`NotesViolation::TooDeep`] if too many blocks are around it.
     pub fn parent(&mut self, indent: u32) -> Result<Option<T>, NotesViolation> {
         while self.open.last().is_some_and(|(inner, _)| *inner >= indent) {
             self.open.pop();
@@ -33,7 +33,7 @@ impl<T: Clone> Nesting<T> {
         Ok(parent)
     }
 
-    /// Reports the block of this indent; `None` if it failed.
+    /// Reports the block of this indent. `None` says that it failed.
     pub fn came(&mut self, indent: u32, block: Option<T>) {
         // Deeper entries cannot become parents.
         if self.open.len() <= MAX_LEVELS {

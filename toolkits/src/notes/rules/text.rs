@@ -4,10 +4,10 @@ use super::{
     NotesViolation,
 };
 
-/// Requires that a title is one line and not blank.
+/// Requires that a title is one line and not blank, and has no control characters.
 ///
 /// # Errors
-/// [`NotesViolation::BlankTitle`], [`NotesViolation::LongTitle`], [`NotesViolation::ControlInTitle`].
+/// Returns [`NotesViolation::BlankTitle`], [`NotesViolation::LongTitle`] or [`NotesViolation::ControlInTitle`].
 pub fn judge_title(title: &str) -> Result<(), NotesViolation> {
     if title.trim().is_empty() {
         return Err(NotesViolation::BlankTitle);
@@ -21,10 +21,10 @@ pub fn judge_title(title: &str) -> Result<(), NotesViolation> {
     Ok(())
 }
 
-/// Requires that a block is one line, perhaps empty, without control characters but tabs.
+/// Requires that a block is one line without control characters except for tabs. It may be empty.
 ///
 /// # Errors
-/// [`NotesViolation::Newline`], [`NotesViolation::ControlInText`], [`NotesViolation::LongContent`].
+/// Returns [`NotesViolation::Newline`], [`NotesViolation::ControlInText`] or [`NotesViolation::LongContent`].
 pub fn judge_content(content: &str) -> Result<(), NotesViolation> {
     if content.chars().any(ends_line) {
         return Err(NotesViolation::Newline);
@@ -36,10 +36,10 @@ pub fn judge_content(content: &str) -> Result<(), NotesViolation> {
     Ok(())
 }
 
-/// Requires that a text to search for, repeat or insert has no control characters but tabs.
+/// Requires that a text to search for, repeat or insert has no control characters except for tabs.
 ///
 /// # Errors
-/// [`NotesViolation::ControlInText`].
+/// Returns [`NotesViolation::ControlInText`].
 pub fn judge_text(field: &'static str, text: &str) -> Result<(), NotesViolation> {
     if text.chars().any(|c| c.is_control() && c != '\t') {
         return Err(NotesViolation::ControlInText { field });
@@ -47,7 +47,7 @@ pub fn judge_text(field: &'static str, text: &str) -> Result<(), NotesViolation>
     Ok(())
 }
 
-/// Recognises every character that some program takes for the end of a line.
+/// Returns whether some program takes this character for the end of a line.
 const fn ends_line(c: char) -> bool {
     matches!(c, '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }

@@ -1,4 +1,4 @@
-//! A broken rule, with a code for the model and the English reason for a person; the Korean one stands in `texts`.
+//! A broken rule, with a code for the model and the English reason for a person. The Korean one is in `texts`.
 use madang::event::quoted;
 
 use super::super::{
@@ -10,13 +10,13 @@ use super::super::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotesViolation {
-    /// The user has no such page; another user's page looks the same.
+    /// The user has no such page. Another user's page looks the same.
     #[error("there is no page {}.", quoted(name))]
     UnknownPage {
         /// The given id, title or path.
         name: String,
     },
-    /// The user has no such block; another user's block looks the same.
+    /// The user has no such block. Another user's block looks the same.
     #[error("there is no block {}.", quoted(id))]
     UnknownBlock {
         /// The given id.
@@ -60,13 +60,13 @@ pub enum NotesViolation {
     /// The content is too long.
     #[error("a block has at most {MAX_CONTENT_CHARS} characters.")]
     LongContent,
-    /// The block would lie in too many others.
+    /// The block would be inside too many others.
     #[error("nothing can be nested deeper than {MAX_LEVELS} levels.")]
     TooDeep,
     /// The page has as many blocks as allowed.
     #[error("a page has at most {MAX_PAGE_BLOCKS} blocks.")]
     PageFull,
-    /// A page or block would lie in itself.
+    /// A page or block would be inside itself.
     #[error("nothing can be moved into itself or into what it contains.")]
     Cycle,
     /// None or both of two arguments were given.

@@ -1,4 +1,4 @@
-//! The tools about blocks: they read, find, create, change and delete them.
+//! The tools about blocks, which read, find, create, change and delete them.
 use std::sync::Arc;
 
 use madang::tool::{Tool, ToolContext, ToolResult};
@@ -21,12 +21,11 @@ use super::{
 
 const BLOCK: &str = "block";
 
-/// The JSON bytes of a part of a block: with its ids it fits an envelope of the default bound.
+/// The JSON bytes of a part of a block. With its ids it fits an envelope of the default bound.
 const PART_BYTES: usize = 1_400;
 /// The most blocks of a part of a page.
 const MAX_LINES: usize = 1_000;
-/// The most bytes of the texts of a part: a model reads two kilobytes of a result, and the rest would only fill the
-/// ledger.
+/// The most bytes of the texts of a part. A model reads two kilobytes of a result, and more would only fill the ledger.
 const MAX_BYTES: usize = 256 * 1024;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
@@ -136,7 +135,8 @@ async fn get_block(arguments: GetBlock, mut caller: Caller<'_>) -> NotesResult<R
     })
 }
 
-/// Returns the part of a text after the first `offset` characters, and the start of the next part.
+/// Returns the part of a text after the first `offset` characters, and the start of the next part. The latter is `None`
+/// if no text follows.
 fn part(content: &str, offset: usize) -> (&str, Option<usize>) {
     let begin = content.char_indices().nth(offset).map_or(content.len(), |(place, _)| place);
     let rest = &content[begin..];
@@ -210,7 +210,7 @@ async fn delete_block(arguments: DeleteBlock, mut caller: Caller<'_>) -> NotesRe
     Ok(json!({ "deleted": true }))
 }
 
-/// Tells what becomes of the blocks in it.
+/// Says what becomes of the block, and of the blocks in it.
 async fn will_delete_block(
     arguments: &DeleteBlock,
     db: &mut SqliteConnection,

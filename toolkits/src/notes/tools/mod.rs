@@ -1,9 +1,9 @@
-//! Defines the tools of the toolkit: pages, blocks, context, navigation.
+//! Defines the tools of the toolkit, for pages, blocks, context and navigation.
 //!
-//! A file a kind: `pages`, `blocks`, `places` and `ping`. A tool has its arguments, whose schema the model reads, its
-//! description, its handler, and perhaps the consequence that a question shows. A handler is lent the notes of its
-//! [`Caller`]. What it returns becomes an outcome with a text for the person, and a broken rule a fault with the rule's
-//! code and reason. Lists and long texts come in parts that fit an envelope.
+//! Each kind has a file: `pages`, `blocks`, `places` and `ping`. A tool has its arguments, whose schema the model
+//! reads, its description, its handler, and perhaps the consequence that a question shows. A handler is lent the notes
+//! of its [`Caller`]. What it returns becomes an outcome with a text for the person, and a broken rule becomes a fault
+//! with the rule's code and reason. Lists and long texts come in parts that fit an envelope.
 //!
 //! ```
 //! # use madang::tool::Tool as _;
@@ -12,10 +12,10 @@
 //! ```
 //!
 //! Invariants:
-//! - A tool decides nothing: the rules and the repository do, so a screen gets the same verdict.
+//! - A tool decides nothing. The rules and the repository do, so a screen gets the same verdict.
 //! - Only the two deletions ask a person.
-//! - The text for the person stands in the metadata and never reaches the model.
-//! - Of an error of the database the model learns the type only.
+//! - The text for the person is in the metadata, and never reaches the model.
+//! - The model learns only the type of an error of the database.
 
 mod blocks;
 mod pages;
@@ -44,7 +44,7 @@ use super::{
     texts,
 };
 
-/// Returns the tools of the toolkit, for `register_all`.
+/// Returns the tools of the toolkit, for [`Builder::tools`](madang::Builder::tools).
 ///
 /// They need a SQLite store that has run [`MIGRATIONS`](super::MIGRATIONS).
 #[must_use]
@@ -70,7 +70,7 @@ where
     saying(texts::done, name, description, run).effect(EffectPolicy::Write)
 }
 
-/// Makes a tool that changes the notes of its caller, and tells a person of it in these words.
+/// Makes a tool that changes the notes of its caller, and reports that to a person in these words.
 fn saying<A, F>(
     says: fn(Locale) -> &'static str,
     name: &'static str,
@@ -127,10 +127,10 @@ where
     }
 }
 
-/// The key in an outcome's metadata of the text for the person, which `madang chat` shows instead of the data.
+/// The key in an outcome's metadata of the text for the person. `madang chat` shows it in place of the data.
 const FEEDBACK: &str = "feedback";
 
-/// Passes a broken rule on; of any other error only the type.
+/// Passes a broken rule on to the model. Passes on only the type of any other error.
 fn fault<E: Into<NotesError>>(ctx: &ToolContext) -> impl Fn(E) -> ToolFault {
     let locale = ctx.locale;
     move |error| match error.into() {

@@ -1,4 +1,4 @@
-//! The tools about pages: they find, open, create, rename and delete them.
+//! The tools about pages, which find, open, create, rename and delete them.
 use std::sync::Arc;
 
 use madang::tool::{EffectPolicy, Tool, ToolContext, ToolResult};
@@ -268,7 +268,7 @@ async fn delete_page(arguments: DeletePage, mut caller: Caller<'_>) -> NotesResu
     Ok(DeletedPage { id: page.id, title: page.title, deleted: true, blocks_deleted })
 }
 
-/// Tells the number of blocks that go with the page.
+/// Says how many blocks are deleted with the page.
 async fn will_delete_page(
     arguments: &DeletePage,
     db: &mut SqliteConnection,

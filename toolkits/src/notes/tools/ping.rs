@@ -1,4 +1,4 @@
-//! `ping`: answers, to show that tools work.
+//! `ping`, which answers to show that tools work.
 use std::sync::Arc;
 
 use madang::tool::{self, EffectPolicy, Tool, ToolContext, ToolResult};

@@ -1,4 +1,4 @@
-//! The tools about what a session shows: they tell it, and go elsewhere.
+//! The tools about the place that a session shows. They report it, and go elsewhere.
 use std::sync::Arc;
 
 use madang::tool::{NoArguments, Tool};
@@ -16,9 +16,9 @@ use super::{
     BlockText, Caller, NotesResult, PageTitle, Rows, reading, writing,
 };
 
-/// The category of the tool that tells the session's context.
+/// The category of the tool that reports the session's context.
 const CONTEXT: &str = "context";
-/// The category of the tools that navigate. They write only their session's context, and never ask.
+/// The category of the tools that navigate. They write only the context of their session, and never ask.
 const NAVIGATION: &str = "navigation";
 
 /// The most rows of the tree in a result.
@@ -171,7 +171,7 @@ async fn navigate_to_path(
 ) -> NotesResult<Shown> {
     let place = match caller.notes.page_at(&path).await? {
         None => Location::Index,
-        // The file of a directory stands for its page.
+        // A path that ends in `.md` names the page itself, and not the directory.
         Some(page) if page.is_directory && !path.ends_with(".md") => Location::Directory(page.id),
         Some(page) => Location::Page(page.id),
     };

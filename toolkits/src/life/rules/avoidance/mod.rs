@@ -1,13 +1,13 @@
-//! R7: requires that a framed text says what to do, not what to avoid.
+//! R7: requires that a framed text says what to do, and not what to avoid.
 //!
-//! The text is folded and its words are set apart by single blanks. Phrases that only look like avoidance are taken out
-//! first. Then the English list is searched for whole phrases, and the Korean one for parts of words. At last the
+//! The text is folded and its words are set apart by single blanks. First, phrases that only look like avoidance are
+//! removed. Then the English list is searched for whole phrases, and the Korean one for parts of words. Finally the
 //! negation `안` is looked for before a verb. `words` has all lists, and the README of the toolkit shows them.
 //!
 //! Invariants:
-//! - Both lists apply to every text, whatever its language.
+//! - Both lists apply to every text, in whatever language it is.
 //! - Case, the form of an apostrophe, spacing, invisible characters and decomposed Hangul make no difference.
-//! - The answer is a wording of the list, never a part of the person's text.
+//! - The verdict names a wording of the list, and never a part of the person's text.
 mod words;
 
 use super::{
@@ -19,7 +19,7 @@ use words::{ENGLISH, HARMLESS, INSIDE, JOINED_NEGATIONS, KOREAN, VERB_ENDINGS};
 /// Judges a framed text by a list of avoidance wording, Korean and English.
 ///
 /// # Errors
-/// [`LifeViolation::Avoidance`] with the first wording of the list that occurs.
+/// Returns [`LifeViolation::Avoidance`] with the first wording of the list that is in the text.
 pub fn detect_avoidance(text: &str) -> Result<(), LifeViolation> {
     let text = without_harmless(spaced(text));
     let found = ENGLISH
@@ -65,7 +65,7 @@ fn has_phrase(text: &str, phrase: &str) -> bool {
     })
 }
 
-/// Finds the Korean negation `안` before a verb; the word for "inside" is written alike.
+/// Finds the Korean negation `안` before a verb. The word for "inside" is spelled alike.
 fn korean_negation(text: &str) -> Option<&'static str> {
     let words: Vec<&str> = text.split_whitespace().collect();
     let is_negated = |(index, word): (usize, &&str)| {

@@ -1,4 +1,4 @@
-//! The list of avoidance wording. The README of the toolkit explains it; change both together.
+//! The list of avoidance wording. The README of the toolkit explains it. Change both together.
 
 /// English words and phrases, compared as whole words.
 pub(super) const ENGLISH: &[&str] = &[
@@ -127,7 +127,7 @@ pub(super) const JOINED_NEGATIONS: &[&str] = &[
     "안가기",
 ];
 
-/// Endings of words that the negation may stand before.
+/// Endings of words before which the negation may be.
 pub(super) const VERB_ENDINGS: &[&str] = &[
     "기", "다", "자", "요", "고", "게", "는", "래", "야", "돼", "해", "봐", "워", "셔", "써", "켜",
     "펴",
@@ -156,7 +156,7 @@ pub(super) const INSIDE: &[&str] = &[
     "달",
 ];
 
-/// Phrases that only look like avoidance; removed first, longer phrases before their parts.
+/// Phrases that only look like avoidance. They are removed first, longer phrases before their parts.
 pub(super) const HARMLESS: &[&str] = &[
     "no matter",
     "no later than",
