@@ -1,4 +1,4 @@
-//! Reads what can be read of a message that is no JSON. Pure.
+//! Reads what can be read of a message that is not JSON.
 
 use std::mem;
 
@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use crate::values::has_too_many_values;
 
-/// Gives what an object has of a message, to where it breaks off; what cannot be read is null.
+/// Returns the members of an object up to where it breaks off. A value that cannot be read is null.
 pub(crate) fn top_members(text: &str) -> Map<String, Value> {
     let mut members = Map::new();
     let mut end = |key: &str, value: &str| {

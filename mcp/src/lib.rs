@@ -1,9 +1,8 @@
-//! Tools of MCP servers as tools of Madang, and our tools for MCP clients.
+//! Offers the tools of MCP servers as tools of Madang, and our tools to MCP clients.
 //!
 //! ```no_run
-//! # async fn start(model: impl madang::model::ChatModel, store: impl madang::store::Store) -> Result<(), Box<dyn std::error::Error>> {
-//! use madang::Runtime;
-//! use madang_mcp::{McpConfig, McpServers};
+//! # async fn start(model: impl madang::model::ChatModel, store: impl madang::store::Store) -> Result<(), Box<dyn
+//! std::error::Error>> { use madang::Runtime; use madang_mcp::{McpConfig, McpServers};
 //!
 //! let servers = McpServers::start(&McpConfig::read("mcp.json")?).await?;
 //! let runtime = Runtime::builder().model(model).store(store).tools(servers.tools()).start().await?;
@@ -13,12 +12,12 @@
 //! # }
 //! ```
 //!
-//! The file is the usual one: `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`. What a call of such a tool did is known only
-//! from the server's answer. So a call is recorded before it is sent, it is never sent again, and a lost answer is effect
-//! `unknown`.
+//! The file is the usual one: `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`. What a call of such a tool did is known
+//! only from the server's answer. So a call is recorded before it is sent, and a call that may write is never sent
+//! again. If its answer is lost, its effect is `unknown`.
 //!
-//! The other way round, [`ToolServer`] offers the tools of a runtime to an MCP client. A tool that needs an approval asks the
-//! client's person, and never runs without a plain yes.
+//! In the other direction, [`ToolServer`] offers the tools of a runtime to an MCP client. If a tool needs an approval,
+//! the client's person is asked, and the tool never runs without a plain yes.
 
 #[cfg(any(feature = "client", feature = "server"))]
 mod broken;

@@ -1,4 +1,4 @@
-//! A reader that looks at what comes before it hands it on.
+//! Wraps a reader, and looks at what it reads before it passes it on.
 
 use std::{
     io,
@@ -8,7 +8,8 @@ use std::{
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Reads, and looks at each read: no bytes are the end. What the look gives in place of `Ok` is read as an error.
+/// Reads, and calls `look` with each read. No bytes are the end. If `look` returns an error, it is read in place of the
+/// bytes.
 #[derive(Debug)]
 pub(crate) struct LookedAt<R, F> {
     reader: R,

@@ -1,11 +1,11 @@
-//! Bounds the values of a message. Pure.
+//! Bounds the values of a message.
 
 use madang::tool::ValueCount;
 
-/// Values of one message, each of which takes some hundred bytes: four megabytes of digits took 450 MB.
+/// The most values of one message. Each takes some hundred bytes: four megabytes of digits took 450 MB.
 pub(crate) const MAX_VALUES: usize = 128 * 1024;
 
-/// Tells whether a message has more values than are kept.
+/// Returns whether a message has more values than are kept.
 pub(crate) fn has_too_many_values(message: &[u8]) -> bool {
     // Each value but the first has a byte of its own before it.
     message.len() > MAX_VALUES && ValueCount::default().read(message) > MAX_VALUES

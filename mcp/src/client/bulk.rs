@@ -1,5 +1,5 @@
-//! Reads only what became of the call, where an answer has very many values or is nested very deep. In memory a value takes
-//! fifty times what it takes in a message. Pure.
+//! Reads only what became of the call, if an answer has very many values or is nested very deep. In memory a value
+//! takes fifty times what it takes in a message.
 
 use rmcp::model::{CustomResult, JsonRpcMessage, RequestId, ServerResult};
 use serde::{Deserialize, de::IgnoredAny};
@@ -10,7 +10,7 @@ use super::{
     pending::Pending,
 };
 
-/// What is read of such an answer. All else is passed over.
+/// What is read of such an answer. All other members are passed over.
 #[derive(Deserialize)]
 struct BulkAnswer {
     #[serde(rename = "jsonrpc")]
@@ -29,7 +29,7 @@ struct BulkResult {
     structured_content: Option<IgnoredAny>,
 }
 
-/// Reads such an answer to a request that waits: what a call ended as, without its result.
+/// Reads such an answer to a request that waits: how a call ended, without its result.
 pub(super) fn bulk_answer(text: &str, pending: &Pending) -> Option<Message> {
     let answer: BulkAnswer = serde_json::from_str(text).ok()?;
     let id = pending.of(&answer.id)?;
@@ -43,7 +43,7 @@ pub(super) fn bulk_answer(text: &str, pending: &Pending) -> Option<Message> {
 }
 
 impl BulkResult {
-    /// Gives a result that ends alike. `None` where it is no result of a call.
+    /// Returns a short result that ends in the same way. Returns `None` if this is not the result of a call.
     fn in_short(self) -> Option<Value> {
         if self.content.is_none() && self.structured_content.is_none() {
             return None;
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::values::{MAX_VALUES, has_too_many_values};
 
-    /// Reads an answer with very many values beside this, where the request 3 waits.
+    /// Reads an answer with very many values in addition to this, while the request 3 waits.
     fn read(rest: &str) -> Value {
         let pending = Pending::calls([RequestId::Number(3)]);
         let many = "0,".repeat(MAX_VALUES);

@@ -1,4 +1,4 @@
-//! What became of a call that was sent: an end that the server told, or a loss of which nothing is known.
+//! What became of a call that was sent: an end that the server reported, or a loss after which nothing is known.
 
 use std::error::Error;
 
@@ -18,7 +18,7 @@ use super::{
 /// How asking a server ended.
 #[derive(Debug)]
 pub(super) enum Asked {
-    /// The server told the end of the call, or surely did not take it.
+    /// The server reported the end of the call, or surely did not take it.
     Ended(ToolOutcome),
     /// The session at the server is over, so the call was not taken.
     SessionOver,
@@ -31,11 +31,11 @@ pub(super) enum Asked {
 pub(super) enum Loss {
     /// The connection was lost, or the server ended.
     Connection,
-    /// The server did not answer in time, and was told to stop.
+    /// The server did not answer in time, and was asked to stop.
     Deadline,
-    /// The turn was dismissed, and the server was told to stop.
+    /// The turn was dismissed, and the server was asked to stop.
     Dismissed,
-    /// The answer is no end of a call.
+    /// The answer is not the end of a call.
     Unclear,
     /// The server failed, with this code of JSON-RPC.
     Failed(i32),
@@ -62,7 +62,8 @@ pub(super) fn asked(server: &str, reply: Result<ServerResult, ServiceError>) -> 
     }
 }
 
-/// Tells a request that a server surely did not take from one that was lost on the way.
+/// Reads an error of sending a call, and tells a call that the server surely did not take from one that was lost on the
+/// way.
 fn not_taken(server: &str, error: &DynamicTransportError) -> Asked {
     let cause: &(dyn Error + 'static) = &*error.error;
     let refused = |status: u16| Asked::Ended(reported_error(server, &format!("HTTP {status}")));
@@ -81,7 +82,7 @@ fn not_taken(server: &str, error: &DynamicTransportError) -> Asked {
     }
 }
 
-/// Makes the outcome of a call that was not sent, because its server is not there.
+/// Makes the outcome of a call that was not sent, because its server is not running.
 pub(super) fn unavailable(server: &str) -> ToolOutcome {
     let server = super::text::visible(server);
     ToolOutcome::error(
@@ -91,7 +92,8 @@ pub(super) fn unavailable(server: &str) -> ToolOutcome {
 }
 
 impl Loss {
-    /// Makes the fault that leaves the effect unknown; a read has none. Its words are ours alone.
+    /// Makes the fault that leaves the effect unknown, or without effect for a read. None of its words come from the
+    /// server.
     pub(super) fn fault(self, server: &str, is_read: bool, locale: Locale) -> ToolFault {
         let (ko, en) = match self {
             Self::Connection => (

@@ -1,4 +1,5 @@
-//! One connection to a server: started or reached, greeted in a revision that both know, and asked for its tools.
+//! A connection to a server, which is started or reached, greeted in a revision that both know, and asked for its
+//! tools.
 
 #![expect(deprecated, reason = "a server may still ask for what the newest revision has given up")]
 
@@ -54,16 +55,16 @@ const NEWEST_WITH_HANDSHAKE: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 /// A server that has been greeted.
 pub(super) struct Connection {
     pub(super) service: RunningService<RoleClient, Client>,
-    /// The process, where there is one.
+    /// The process. `None` if the server is reached over HTTP.
     pub(super) process: Option<ServerProcess>,
 }
 
-/// Our side of a connection. It declares no capability, and refuses what a server asks for all the same.
+/// Our side of a connection. It declares no capability, and refuses what a server asks for nevertheless.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Client {
-    /// Notified where the server says that its list of tools has changed.
+    /// Notified when the server says that its list of tools has changed.
     pub(super) list_changed: Arc<Notify>,
-    /// The calls of which the server may report progress.
+    /// The calls on whose progress the server may report.
     pub(super) reports: Arc<Reports>,
 }
 
@@ -103,12 +104,12 @@ impl ClientHandler for Client {
 }
 
 impl Connection {
-    /// Starts or reaches a server, greets it and asks for its tools, or says in a few words why that failed.
+    /// Starts or reaches a server, greets it and asks for its tools. Returns in a few words why that failed.
     pub(super) async fn open(entry: &Entry) -> Result<(Self, ToolList), String> {
         let deadline = Instant::now() + entry.start_timeout;
         let late = Arc::new(AtomicBool::new(false));
         let newest = vec![NEWEST];
-        // A silent server is taken for one that needs a handshake, after ten seconds.
+        // After ten seconds, a silent server is taken for one that needs a handshake.
         let either = ClientLifecycleMode::Auto {
             preferred_versions: newest.clone(),
             legacy_version: Some(NEWEST_WITH_HANDSHAKE),
@@ -162,7 +163,7 @@ impl Connection {
             Ok(Ok(service)) => service,
             Ok(Err(error)) => {
                 debug!(server = %entry.name, ?error, "failed to greet an MCP server");
-                // Behind another failure a process ends because its input was closed.
+                // After another failure, a process ends because its input was closed.
                 let has_closed = is_closed(&error);
                 let process = process.as_mut().filter(|_| has_closed);
                 return Err(process.and_then(ServerProcess::ended).map_or_else(
@@ -218,7 +219,7 @@ impl Connection {
         }
     }
 
-    /// Sends a call. It has left us once this gives a handle; where it fails, nothing was sent.
+    /// Sends a call. After this returned a handle, the call has left us. If it returns an error, nothing was sent.
     pub(super) async fn send_call(
         peer: &Peer<RoleClient>,
         tool: &str,
@@ -233,7 +234,7 @@ impl Connection {
             .await
     }
 
-    /// Listens for changes of the list where the server's revision wants to be asked for them.
+    /// Listens for changes of the list, if the server's revision wants to be asked for them.
     pub(super) async fn listen(peer: Peer<RoleClient>, list_changed: Arc<Notify>) {
         let wants_to_be_asked = peer.peer_info().is_some_and(|info| {
             let tools = info.capabilities.tools.as_ref();
@@ -255,7 +256,7 @@ impl Connection {
     }
 }
 
-/// Gives a result as the JSON that it came as. Results that the protocol's library does not know stay as they are.
+/// Returns a result as the JSON in which it came. Results that the protocol's library does not know stay as they are.
 pub(super) fn as_value(result: ServerResult) -> Option<Value> {
     if let ServerResult::CustomResult(custom) = result {
         return Some(custom.0);
@@ -278,7 +279,7 @@ fn unlisted(error: &ServiceError) -> String {
     }
 }
 
-/// Tells whether the greeting failed because the server had gone.
+/// Returns whether the greeting failed because the server had ended.
 fn is_closed(error: &ClientInitializeError) -> bool {
     if let ClientInitializeError::LegacyFallbackFailed { fallback, .. } = error {
         return is_closed(fallback);
@@ -289,7 +290,7 @@ fn is_closed(error: &ClientInitializeError) -> bool {
     )
 }
 
-/// Says in words of our own why a server was not greeted: its texts are a stranger's.
+/// Says in words of our own why a server was not greeted, because its texts are a stranger's.
 fn refusal(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
         return "it wants another authorization: look at its headers".to_owned();

@@ -1,11 +1,11 @@
-//! Tells which numbers of a JSON text are read with all their digits. Pure.
+//! Finds out which numbers of a JSON text are read with all their digits.
 
 use serde_json::Number;
 
 /// The digits that every double keeps.
 const KEPT_DIGITS: usize = 15;
 
-/// Tells whether a number that is read is written again with the value that it had: 64 bits hold it, or a double does.
+/// Returns whether a number keeps its value when it is read and written, because 64 bits or a double hold it.
 pub(super) fn keeps_its_digits(number: &str) -> bool {
     if number.len() <= KEPT_DIGITS && !number.contains(['e', 'E']) {
         return true;
@@ -24,7 +24,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// Reads a number as JSON has it. `None` where its exponent is out of any range.
+    /// Reads a number of JSON. Returns `None` if its exponent is out of range.
     fn of(number: &str) -> Option<Self> {
         let (mantissa, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
         let unsigned = mantissa.trim_start_matches('-');

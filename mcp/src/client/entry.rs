@@ -1,4 +1,4 @@
-//! Reads a server of the configuration: how it is reached, and what is trusted of it.
+//! Reads a server of the configuration: how it is reached, and which of its words are trusted.
 
 use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
@@ -41,7 +41,7 @@ pub(super) enum Reach {
     Http { url: Url, headers: HeaderMap },
 }
 
-/// Variables and headers are left out: they have secrets.
+/// Variables and headers are not shown, because they contain secrets.
 impl fmt::Debug for Reach {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -109,7 +109,7 @@ pub(super) fn entry_of(
     })
 }
 
-/// Takes the address, which clients name differently.
+/// Takes the address, for which clients have different names.
 fn address(fields: &mut Fields<'_>) -> Result<Option<(&'static str, String)>, String> {
     let mut found = None;
     for key in ["url", "httpUrl", "serverUrl"] {
@@ -122,7 +122,7 @@ fn address(fields: &mut Fields<'_>) -> Result<Option<(&'static str, String)>, St
     Ok(found)
 }
 
-/// Takes the variables of a program. Those of the entry itself count before those of a file.
+/// Takes the variables of a program. Those of the entry come before those of a file.
 fn variables(fields: &mut Fields<'_>) -> Result<BTreeMap<String, String>, String> {
     let own = fields.table("env")?;
     let Some(file) = fields.place("envFile")? else { return Ok(own) };
@@ -133,7 +133,7 @@ fn variables(fields: &mut Fields<'_>) -> Result<BTreeMap<String, String>, String
     Ok(variables)
 }
 
-/// Takes the names of tools that are left out, which clients name differently.
+/// Takes the names of tools to leave out, for which clients have different names.
 fn excluded(fields: &mut Fields<'_>) -> Result<Vec<String>, String> {
     let mut excluded = Vec::new();
     for key in ["exclude", "excludeTools", "disabledTools"] {
@@ -174,7 +174,7 @@ fn http(key: &str, url: &str, fields: &mut Fields<'_>) -> Result<Reach, String> 
     Ok(Reach::Http { url, headers })
 }
 
-/// Tells whether the transport sets this header itself.
+/// Returns whether the transport sets this header itself.
 fn is_ours(name: &HeaderName) -> bool {
     let name = name.as_str();
     let set = [
@@ -189,7 +189,7 @@ fn is_ours(name: &HeaderName) -> bool {
     set.contains(&name) || name.starts_with("mcp-")
 }
 
-/// Tells whether an address never leaves this machine.
+/// Returns whether requests to an address never leave this machine.
 fn is_this_machine(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();

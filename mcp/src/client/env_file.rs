@@ -4,7 +4,7 @@ use std::{fs, io::Read as _, path::Path};
 
 use super::limits::MAX_ENV_FILE_BYTES;
 
-/// Reads the variables of a file, or says what is wrong with it. No value is ever part of an error.
+/// Reads the variables of a file. Returns what is wrong with it, but never a value, as an error.
 pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
     let mut text = String::new();
     let read = fs::File::open(path)
@@ -17,7 +17,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
     variables(&text).map_err(|line| format!("names {path}, whose line {line} is no NAME=value"))
 }
 
-/// Reads the variables of a text, or gives the number of the line that has none.
+/// Reads the variables of a text. Returns the number of the first line that has none as an error.
 fn variables(text: &str) -> Result<Vec<(String, String)>, usize> {
     let mut variables = Vec::new();
     for (line, number) in text.trim_start_matches('\u{feff}').lines().zip(1..) {
@@ -37,7 +37,7 @@ fn variables(text: &str) -> Result<Vec<(String, String)>, usize> {
     Ok(variables)
 }
 
-/// Reads a value: in quotes up to their end, else up to a comment. `None` where quotes do not end.
+/// Reads a value, in quotes up to their end and otherwise up to a comment. Returns `None` if quotes do not end.
 fn value_of(text: &str) -> Option<String> {
     if let Some(text) = text.strip_prefix('\'') {
         return text.split_once('\'').map(|(value, _)| value.to_owned());

@@ -1,8 +1,8 @@
-//! What goes wrong before the first call: the file, the start of a server, names that collide.
+//! What goes wrong before the first call: the file, the start of a server, and names that collide.
 
 use std::{error::Error, path::PathBuf};
 
-/// A configuration file cannot be used.
+/// The reason why a configuration file cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("{}: {what}", path.display())]
 #[non_exhaustive]
@@ -13,7 +13,7 @@ pub struct McpConfigError {
     pub what: String,
 }
 
-/// A reason why the tools of the configured servers cannot be had.
+/// The reason why the tools of the configured servers cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum McpError {
@@ -54,7 +54,7 @@ pub enum McpError {
         action: &'static str,
         /// The path of the file with the pinned descriptions.
         path: PathBuf,
-        /// The error beneath it.
+        /// The cause.
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },

@@ -1,23 +1,23 @@
-//! Cuts the body of an answer into events, as the standard of server-sent events has it. Pure.
+//! Cuts the body of an answer into events, by the standard of server-sent events.
 
 use std::{collections::VecDeque, mem};
 
 use sse_stream::Sse;
 
-/// What was read of a body, and belongs to no event that has ended. Lines that the standard does not know are left out, and
-/// bytes that are no text become U+FFFD.
+/// What was read of a body and belongs to no event that has ended. Lines that the standard does not know are left out,
+/// and bytes that are not text become U+FFFD.
 pub(super) struct Events {
     line: Vec<u8>,
     event: Sse,
-    /// Bytes of the event so far.
+    /// The bytes of the event so far.
     bytes: usize,
     max_bytes: usize,
     has_begun: bool,
-    /// Whether the last line ended by a carriage return, so that a line feed right behind it ends none.
+    /// Whether the last line ended with a carriage return. A line feed directly after it then ends no line.
     is_after_return: bool,
 }
 
-/// An event has more bytes than any may have. Nothing is kept of it.
+/// An event has more bytes than are allowed. Nothing of it is kept.
 #[derive(Debug, PartialEq, thiserror::Error)]
 #[error("an event has more than {0} bytes")]
 pub(super) struct EventTooLong(usize);
@@ -28,7 +28,7 @@ impl Events {
         Self { line, event, bytes: 0, max_bytes, has_begun: false, is_after_return: false }
     }
 
-    /// Takes bytes, and adds the events that they end.
+    /// Takes bytes, and adds the events that they end to `ended`.
     pub(super) fn take(
         &mut self,
         mut bytes: &[u8],
@@ -57,7 +57,7 @@ impl Events {
         Ok(())
     }
 
-    /// Adds the event that the end of the body cuts off. Its message shows whether it is whole.
+    /// Adds the event that the end of the body cuts off. The event's message shows whether it is whole.
     pub(super) fn end(&mut self, ended: &mut VecDeque<Sse>) {
         self.end_line(ended);
         self.end_line(ended);

@@ -2,17 +2,17 @@
 
 use std::path::{MAIN_SEPARATOR, Path};
 
-/// What the variables of a file stand for.
+/// What the variables of a file mean.
 #[derive(Clone, Copy)]
 pub(super) struct Variables<'a> {
-    /// Looks up a variable of the environment.
+    /// Returns a variable of the environment.
     pub(super) environment: &'a dyn Fn(&str) -> Option<String>,
     /// The folder that an editor would have open.
     pub(super) workspace: &'a Path,
 }
 
 impl Variables<'_> {
-    /// Replaces each `${..}` by its value.
+    /// Replaces each `${..}` by its value. Returns which one is unknown, or does not end.
     pub(super) fn expand(&self, text: &str) -> Result<String, String> {
         let mut expanded = String::with_capacity(text.len());
         let mut rest = text;

@@ -14,7 +14,7 @@ pub(super) struct Fields<'a> {
 }
 
 impl Fields<'_> {
-    /// Takes a field that may be null or not there.
+    /// Takes a field. Returns `None` if it is null or missing.
     pub(super) fn take(&mut self, key: &str) -> Option<Value> {
         self.left.shift_remove(key).filter(|value| !value.is_null())
     }
@@ -27,7 +27,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Takes the path of a file or folder: `~` is the user's own, and what does not begin at the root is in the workspace.
+    /// Takes the path of a file or folder. `~` is the user's home, and a relative path is in the workspace.
     pub(super) fn place(&mut self, key: &str) -> Result<Option<PathBuf>, String> {
         let Some(text) = self.text(key)? else { return Ok(None) };
         let home = (self.variables.environment)("HOME");
@@ -90,7 +90,7 @@ impl Fields<'_> {
     }
 }
 
-/// Writes a value as a program or a header gets it: people leave the quotes of ports and switches away.
+/// Writes a value as a program or a header gets it, because people leave out the quotes of ports and switches.
 fn written(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

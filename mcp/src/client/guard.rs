@@ -1,6 +1,6 @@
-//! Bounds what waits for a server that reads nothing: each of its own requests makes an answer that has to be written.
-//! The guard also reads the answers to the newest revision's greeting. A nonsensical answer is that of a server which
-//! does not know the revision. A late one must not disturb the handshake that has begun meanwhile.
+//! Bounds what waits for a server that reads nothing, because each of its own requests makes an answer that must be
+//! written. The guard also reads the answers to the newest revision's greeting. A nonsensical answer comes from a
+//! server that does not know the revision. A late one must not disturb the handshake that has begun meanwhile.
 
 use std::sync::{
     Arc,
@@ -24,17 +24,17 @@ use super::{
     pending::Pending,
 };
 
-/// A transport that ends where too many requests of the server wait for their answers to be written.
+/// A transport that ends if too many requests of the server wait for their answers to be written.
 pub(super) struct Guard<T> {
     inner: T,
     unanswered: Arc<AtomicUsize>,
-    /// The requests of ours that wait, as the reader of the transport knows them.
+    /// Our requests that wait, as the reader of the transport knows them.
     pending: Pending,
-    /// The greeting of the newest revision, until it is answered.
+    /// The greeting of the newest revision. `None` once it is answered.
     greeting: Option<RequestId>,
-    /// The same, where a handshake began before it was answered.
+    /// The greeting, if a handshake began before it was answered.
     given_up: Option<RequestId>,
-    /// Whether a server told too late that it knows the newest revision.
+    /// Whether a server reported too late that it knows the newest revision.
     late: Arc<AtomicBool>,
     server: String,
 }
@@ -52,7 +52,7 @@ impl<T> Guard<T> {
         }
     }
 
-    /// Notes what a request of ours asks for.
+    /// Notes what one of our requests asks for.
     fn note(&mut self, asked: &ClientRequest, id: &RequestId) {
         self.pending.ask(id.clone(), asked);
         if matches!(asked, ClientRequest::DiscoverRequest(_)) {
@@ -62,7 +62,7 @@ impl<T> Guard<T> {
         }
     }
 
-    /// Tells whether a message answers a greeting that was given up.
+    /// Returns whether a message answers a greeting that was given up.
     fn is_late(&mut self, message: &Message) -> bool {
         let (id, knows) = match message {
             JsonRpcMessage::Response(answer) => {
@@ -81,7 +81,8 @@ impl<T> Guard<T> {
         is_late
     }
 
-    /// Lets servers that answer what they do not know by some result or other be greeted by a handshake.
+    /// Turns an answer to the greeting that makes no sense into a refusal, so that its server is greeted by a
+    /// handshake.
     fn understood(&mut self, message: Message) -> Message {
         let (id, is_nonsense) = match &message {
             JsonRpcMessage::Response(answer) => {
@@ -100,7 +101,7 @@ impl<T> Guard<T> {
     }
 }
 
-/// Takes a request of the server off the count, when its answer is written or given up.
+/// Uncounts a request of the server, after its answer was written or given up.
 struct AnsweredRequest(Arc<AtomicUsize>);
 
 impl Drop for AnsweredRequest {

@@ -1,6 +1,6 @@
-//! JSON as editors have it: a mark of the byte order, comments, and commas behind the last member. Pure.
+//! Reads JSON as editors have it, with a byte order mark, comments, and commas after the last member.
 
-/// Gives plain JSON of the same length, so that a mistake in it stands at the same line and column.
+/// Returns plain JSON of the same length, so that a mistake in it is at the same line and column.
 pub(super) fn plain_json(text: &str) -> String {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut plain = String::with_capacity(text.len());
@@ -57,7 +57,7 @@ fn copy_string(letters: &mut impl Iterator<Item = char>, plain: &mut String) {
     }
 }
 
-/// Blanks a comment of many lines, which begins with the star.
+/// Blanks a comment of several lines, from its star on.
 fn blank_comment(letters: &mut impl Iterator<Item = char>, plain: &mut String) {
     letters.by_ref().take(1).for_each(|star| blank(star, plain));
     let mut before = ' ';
@@ -70,7 +70,7 @@ fn blank_comment(letters: &mut impl Iterator<Item = char>, plain: &mut String) {
     }
 }
 
-/// Puts as many blanks as the letter has bytes.
+/// Writes as many blanks as the character has bytes.
 fn blank(letter: char, plain: &mut String) {
     if letter == '\n' {
         plain.push(letter);

@@ -1,4 +1,4 @@
-//! What a server says of its tools, read one by one, so that a lie about one hides no other.
+//! Reads what a server says of its tools, one by one, so that a wrong entry hides no other.
 
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -7,14 +7,14 @@ use sha2::{Digest as _, Sha256};
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ListedTool {
     pub(super) name: String,
-    /// The description; the title where there is none.
+    /// The description, or the title if there is none.
     pub(super) description: Option<String>,
     pub(super) schema: Value,
     pub(super) annotations: Map<String, Value>,
 }
 
 impl ListedTool {
-    /// Reads an entry of a list, or says what is wrong with it.
+    /// Reads an entry of a list. Returns what is wrong with it as an error.
     pub(super) fn read(entry: &Value) -> Result<Self, String> {
         let Some(name) = entry.get("name").and_then(Value::as_str) else {
             return Err("a tool without a name".to_owned());
@@ -32,8 +32,8 @@ impl ListedTool {
         })
     }
 
-    /// Gives the SHA-256 of name, description, schema and annotations, as hexadecimal digits. The order of keys makes no
-    /// difference.
+    /// Returns the SHA-256 of name, description, schema and annotations, as hexadecimal digits. The order of keys makes
+    /// no difference.
     pub(super) fn fingerprint(&self) -> String {
         let description = self.description.as_deref();
         let annotations = Value::Object(self.annotations.clone());
@@ -42,7 +42,7 @@ impl ListedTool {
         Sha256::digest(whole.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Reads a hint among the annotations.
+    /// Returns a hint of the annotations. Returns `None` if it is missing, or is no truth value.
     pub(super) fn hint(&self, key: &str) -> Option<bool> {
         self.annotations.get(key).and_then(Value::as_bool)
     }

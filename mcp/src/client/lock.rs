@@ -1,5 +1,5 @@
-//! The pinned descriptions: what each tool looked like when it was first seen. A description is text for the model by a
-//! stranger, and a known attack changes it after it was looked at.
+//! Keeps the pinned descriptions: what each tool looked like when it was first seen. A description is a stranger's text
+//! for the model, and in a known attack it changes after a person looked at it.
 
 use std::{
     collections::BTreeMap,
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{error::McpError, list::ListedTool, offer::Candidate, own_file, text::visible};
 
-/// The name of the file, which lies beside the configuration.
+/// The name of the file, which is next to the configuration.
 const FILE: &str = "madang.mcp.lock";
 /// The newest form of the file.
 const VERSION: u32 = 1;
@@ -30,7 +30,7 @@ struct Content {
     servers: BTreeMap<String, BTreeMap<String, String>>,
 }
 
-/// How a tool stands to its pinned description.
+/// How a tool differs from its pinned description.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PinnedChange {
@@ -40,12 +40,12 @@ pub enum PinnedChange {
     Same,
     /// It differs from what was first seen.
     Changed,
-    /// It was seen before, and its server has it no more.
+    /// It was seen before, and its server no longer has it.
     Gone,
 }
 
 impl Lock {
-    /// Reads the file beside this configuration; empty where there is none.
+    /// Reads the file next to this configuration. Returns an empty one if there is none.
     pub(super) fn beside(config: &Path) -> Result<Self, McpError> {
         let path = config.with_file_name(FILE);
         let failed = |cause: Box<dyn std::error::Error + Send + Sync>| McpError::Lock {
@@ -78,12 +78,13 @@ impl Lock {
         }
     }
 
-    /// Tells whether this server was seen before.
+    /// Returns whether this server was seen before.
     pub(super) fn knows(&self, server: &str) -> bool {
         self.content.servers.contains_key(server)
     }
 
-    /// Pins the tools of a server as they are now, and forgets what it had before. A server without any is known as well.
+    /// Pins the tools of a server as they are now, in place of those it had before. A server without tools is then
+    /// known too.
     pub(super) fn pin(&mut self, server: &str, candidates: &[Candidate]) {
         let known = candidates.iter().filter(|candidate| candidate.spec.is_ok());
         let pins = known.map(|candidate| {
@@ -93,7 +94,7 @@ impl Lock {
         self.content.servers.insert(server.to_owned(), pins.collect());
     }
 
-    /// Gives how the tools of a server stand to what is pinned, with those that are gone.
+    /// Returns how each tool of a server differs from what is pinned, including those that are gone.
     pub(super) fn changes(
         &self,
         server: &str,
@@ -114,7 +115,7 @@ impl Lock {
         changes
     }
 
-    /// Writes the file as a whole, where it differs from what it was.
+    /// Writes the whole file, if it differs from `before`.
     pub(super) fn write_if_changed(&self, before: &Self) -> Result<(), McpError> {
         if self.content == before.content {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A message of a server, and the errors that stand for answers which are none. Pure.
+//! A message of a server, and the errors that stand in for answers that cannot be read.
 
 use rmcp::{
     RoleClient,
@@ -10,7 +10,7 @@ use serde_json::Value;
 /// A message of a server.
 pub(super) type Message = RxJsonRpcMessage<RoleClient>;
 
-/// The code of an error that stands for an answer which cannot be read. JSON-RPC leaves it to nobody's use.
+/// The code of the error for an answer that cannot be read. It is outside of the range that JSON-RPC reserves.
 pub(super) const UNREADABLE: ErrorCode = ErrorCode(i32::MIN);
 
 /// Makes the error that ends a request whose answer cannot be read.
@@ -18,7 +18,7 @@ pub(super) fn unreadable(id: RequestId) -> Message {
     JsonRpcMessage::error(ErrorData::new(UNREADABLE, "the answer cannot be read", None), Some(id))
 }
 
-/// Reads an error as JSON-RPC has it, whatever its code and its message are made of.
+/// Reads an error of JSON-RPC, whatever its code and its message are made of.
 pub(super) fn error_data(error: &Value) -> Option<ErrorData> {
     if !error.is_object() && !error.is_string() {
         return None;

@@ -2,9 +2,9 @@
 
 use sha2::{Digest as _, Sha256};
 
-/// The most characters of a name: the APIs of models take no more.
+/// The most characters of a name. The APIs of models accept no more.
 const MAX_CHARS: usize = 64;
-/// Digits of the hash behind a cut.
+/// The digits of the hash that follows a cut name.
 const HASH_DIGITS: usize = 8;
 
 /// Makes the name of a server's tool.

@@ -1,4 +1,4 @@
-//! Decides whether a listed tool can become a tool of the runtime, and with which effect. Pure.
+//! Decides whether a listed tool can become a tool of the runtime, and with which effect.
 
 use madang::tool::{self, EffectPolicy, ToolOutcome, ToolRegistry, ToolSpec};
 use serde_json::Value;
@@ -14,21 +14,22 @@ use super::{
     tool_list::ToolList,
 };
 
-/// A tool that a server lists, and what it would be for the model; or why it can be nothing.
+/// A tool that a server lists, and what it would be for the model, or why it cannot be offered.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
     pub(super) tool: ListedTool,
     pub(super) spec: Result<ToolSpec, String>,
 }
 
-/// Reads the tools of a list that the configuration does not exclude. Whoever pins, shows or offers tools begins here.
+/// Reads the tools of a list that the configuration does not exclude. Pinning, showing and offering tools all begin
+/// here.
 pub(super) fn candidates(entry: &Entry, list: &ToolList) -> Vec<Candidate> {
     let wanted = list.tools.iter().filter(|tool| !entry.exclude.contains(&tool.name));
     wanted.map(|tool| Candidate { tool: tool.clone(), spec: spec(entry, tool) }).collect()
 }
 
-/// Gives the SHA-256 of all that a server says of the tools that can be offered, as hexadecimal digits. Their order makes no
-/// difference.
+/// Returns the SHA-256 of all that a server says of the tools that can be offered, as hexadecimal digits. The order of
+/// the tools makes no difference.
 pub(super) fn fingerprint(candidates: &[Candidate]) -> String {
     let known = candidates.iter().filter(|candidate| candidate.spec.is_ok());
     let mut prints: Vec<_> = known.map(|candidate| candidate.tool.fingerprint()).collect();
@@ -36,7 +37,7 @@ pub(super) fn fingerprint(candidates: &[Candidate]) -> String {
     Sha256::digest(prints.concat()).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Describes a listed tool for the model, or says why it is left out.
+/// Describes a listed tool for the model. Returns why it is left out as an error.
 fn spec(entry: &Entry, tool: &ListedTool) -> Result<ToolSpec, String> {
     if tool.name.is_empty() || tool.name.len() > MAX_NAME_BYTES {
         return Err(format!(
@@ -70,7 +71,7 @@ fn spec(entry: &Entry, tool: &ListedTool) -> Result<ToolSpec, String> {
     }
 }
 
-/// Tells which effect a tool may have: the worst, unless the configuration lets the server's own word count.
+/// Returns which effect a tool may have: the worst one, unless the configuration lets the server's own word count.
 fn effect(entry: &Entry, tool: &ListedTool) -> EffectPolicy {
     let hints = (tool.hint("readOnlyHint"), tool.hint("destructiveHint"));
     match (entry.is_trusted, hints) {
@@ -80,7 +81,7 @@ fn effect(entry: &Entry, tool: &ListedTool) -> EffectPolicy {
     }
 }
 
-/// Lets the registry's own compiler say what is wrong with a description.
+/// Returns what the registry's own compiler finds wrong with a description.
 fn refusal_of_registry(spec: &ToolSpec) -> Option<String> {
     let unused = tool::from_schema(spec.clone(), |_, _| async { Ok(ToolOutcome::ok(Value::Null)) });
     ToolRegistry::new().register(unused).err().map(|error| error.to_string())

@@ -1,4 +1,4 @@
-//! Reads the lines that a server writes. Pure.
+//! Reads the lines that a server writes.
 
 use std::{io, mem};
 
@@ -7,9 +7,9 @@ use rmcp::RoleClient;
 use super::{answer::messages, message::Message, pending::Pending};
 use crate::pipe::{LineReader, Read};
 
-/// What was read of an object over several lines. A message is a line; but some servers indent theirs.
+/// What was read of an object over several lines. A message is one line, but some servers indent theirs.
 pub(super) struct Output {
-    /// The object that a line with nothing but `{` began, until a line with nothing but `}`.
+    /// The object from a line with nothing but `{` on, until a line with nothing but `}`.
     object: Option<Vec<u8>>,
     max_bytes: usize,
     pending: Pending,
@@ -17,7 +17,7 @@ pub(super) struct Output {
 }
 
 impl Output {
-    /// Reads objects of at most so many bytes.
+    /// Reads objects of at most this many bytes.
     pub(super) fn new(server: &str, pending: &Pending, max_bytes: usize) -> Self {
         let (pending, server) = (pending.clone(), server.to_owned());
         Self { object: None, max_bytes, pending, server }
@@ -69,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads these lines where the request 3 waits, and counts the messages.
+    /// Reads these lines while the request 3 waits, and counts the messages.
     fn read(output: &str, max_bytes: usize) -> usize {
         let pending = Pending::calls([RequestId::Number(3)]);
         let mut lines = Output::new("gh", &pending, max_bytes);

@@ -1,4 +1,4 @@
-//! A file that only its owner reads and changes. Its name leads nowhere else: a link in its place is no such file.
+//! A file that only its owner reads and changes. A link in its place is not followed.
 
 use std::{
     fs::{self, OpenOptions},
@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-/// Reads the text of the file. A link is refused, and no pipe is waited for.
+/// Reads the text of the file. A link is refused, and a pipe is not waited for.
 pub(super) fn read(path: &Path) -> io::Result<String> {
     let mut options = OpenOptions::new();
     options.read(true);
@@ -26,19 +26,19 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Writes the text as a whole: who is killed meanwhile leaves the old file or the new one.
+/// Replaces the whole text. If the process is killed meanwhile, the old file or the new one remains.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_extension(format!("lock.{}", std::process::id()));
     let written = write_new(&beside, text).and_then(|()| fs::rename(&beside, path));
     if written.is_err() {
-        // What was half written is of no use; the error matters more than one of tidying.
+        // A half written file is of no use, and its error matters more than one of removing it.
         let _ = fs::remove_file(&beside);
     }
     written
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    // A process of the same number may have left it, or someone has put a link there: neither is written to.
+    // A process with the same number may have left it, or someone may have put a link there. Neither is written to.
     match fs::remove_file(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

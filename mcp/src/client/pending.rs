@@ -1,4 +1,4 @@
-//! The requests of ours that wait for their answers: an answer to another one counts for nothing.
+//! Tracks our requests that wait for their answers. An answer to any other request is ignored.
 
 use std::{
     collections::HashMap,
@@ -7,7 +7,8 @@ use std::{
 
 use rmcp::model::{ClientRequest, RequestId};
 
-/// The requests that wait, as many as calls run, and whether each calls a tool. What sends and what reads share it.
+/// The requests that wait, and whether each calls a tool. There are as many as calls run. The sending and the reading
+/// side share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pending(Arc<Mutex<HashMap<RequestId, bool>>>);
 
@@ -18,17 +19,17 @@ impl Pending {
         self.locked(|ids| ids.insert(id, calls));
     }
 
-    /// Tells whether the request calls a tool.
+    /// Returns whether the request calls a tool.
     pub(super) fn is_call(&self, id: &RequestId) -> bool {
         self.locked(|ids| ids.get(id).copied().unwrap_or_default())
     }
 
-    /// Forgets a request: it was answered, or is not wanted any more.
+    /// Forgets a request that was answered, or is no longer wanted.
     pub(super) fn forget(&self, id: &RequestId) {
         self.locked(|ids| ids.remove(id));
     }
 
-    /// Gives the request that an answer with this id is for. Some servers send a number back as a text.
+    /// Returns the request that an answer with this id is for. Some servers send a number back as a text.
     pub(super) fn of(&self, answered: &RequestId) -> Option<RequestId> {
         let number = match answered {
             RequestId::String(text) => text.parse().ok().map(RequestId::Number),
@@ -47,7 +48,7 @@ impl Pending {
 
 #[cfg(test)]
 impl Pending {
-    /// Gives what waits where calls with these ids are on their way.
+    /// Returns what waits if calls with these ids are on their way.
     pub(super) fn calls(ids: impl IntoIterator<Item = RequestId>) -> Self {
         Self(Arc::new(Mutex::new(ids.into_iter().map(|id| (id, true)).collect())))
     }

@@ -1,4 +1,4 @@
-//! A server as a child process: what of our environment it sees, where its standard error goes, and how it ends.
+//! Runs a server as a child process: what it sees of our environment, where its standard error goes, and how it ends.
 
 use std::{collections::BTreeMap, env, io, path::Path, process::Stdio, sync::Arc};
 
@@ -11,7 +11,7 @@ use tracing::{debug, warn};
 
 use super::limits::{END_STEP, EXIT_POLL, MAX_STDERR_LINE};
 
-/// The variables of our environment that a server sees. All others, such as keys of models, it sees only where the
+/// The variables of our environment that a server sees. It sees all others, such as keys of models, only if the
 /// configuration hands them on.
 const INHERITED: &[&str] = &[
     "HOME",
@@ -25,7 +25,7 @@ const INHERITED: &[&str] = &[
     "TMPDIR",
     "TZ",
     "USER",
-    // Without these few programs start on Windows.
+    // Few programs start on Windows without these.
     "APPDATA",
     "COMSPEC",
     "LOCALAPPDATA",
@@ -38,21 +38,21 @@ const INHERITED: &[&str] = &[
     "USERPROFILE",
 ];
 
-/// A running server. Dropped, it is killed with all processes of its group.
+/// A running server. If it is dropped, it is killed with all processes of its group.
 #[derive(Debug)]
 pub(super) struct ServerProcess {
     child: Child,
     group: Option<u32>,
 }
 
-/// The two pipes by which a server is spoken to.
+/// The two pipes to and from a server.
 pub(super) struct Pipes {
     pub(super) input: ChildStdin,
     pub(super) output: ChildStdout,
 }
 
 impl ServerProcess {
-    /// Starts a server in a process group of its own, so that a terminal interrupts only us.
+    /// Starts a server in a process group of its own, so that an interrupt at the terminal reaches only us.
     pub(super) fn start(
         server: &str,
         program: &str,
@@ -82,8 +82,8 @@ impl ServerProcess {
         Ok((Self { child, group }, pipes))
     }
 
-    /// Ends the process, whose input is closed already. It has time to end by itself, is asked to, and is killed with
-    /// all that it started.
+    /// Ends the process, whose input is closed already. It has time to end by itself, is then asked to end, and is
+    /// finally killed with all that it started.
     pub(super) async fn end(mut self, server: &str) {
         if timeout(END_STEP, self.exited()).await.is_err() {
             debug!(server, "an MCP server does not end by itself");
@@ -94,7 +94,7 @@ impl ServerProcess {
         }
     }
 
-    /// Tells how the process ended, if it has, and kills what it left behind.
+    /// Returns how the process ended, if it has, and kills what it left running.
     pub(super) fn ended(&mut self) -> Option<String> {
         if !self.has_exited() {
             return None;
@@ -110,14 +110,14 @@ impl ServerProcess {
         }
     }
 
-    /// Tells whether the process has ended, without reaping it. Until it is reaped, no other process or group can have
-    /// its id, so the signal to its group reaches no stranger.
+    /// Returns whether the process has ended, without reaping it. Until it is reaped, no other process or group can
+    /// have its id, so the signal to its group reaches no stranger.
     fn has_exited(&mut self) -> bool {
         #[cfg(unix)]
         if let Some(id) = self.group_id() {
             use rustix::process::{WaitId, WaitIdOptions, waitid};
             let looks = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
-            // An error says that there is no such child any more.
+            // An error means that there is no such child any more.
             return waitid(WaitId::Pid(id), looks).map_or(true, |status| status.is_some());
         }
         self.child.try_wait().map_or(true, |status| status.is_some())
@@ -155,7 +155,8 @@ impl Drop for ServerProcess {
     }
 }
 
-/// Reads a server's standard error to its end, so that it never waits for a reader, and logs its lines, cut.
+/// Reads a server's standard error to its end, so that the server never waits for a reader. Logs its lines, cut to a
+/// bound.
 async fn drain(server: Arc<str>, mut stderr: ChildStderr) {
     let (mut line, mut read) = (Vec::new(), [0; 4096]);
     while let Ok(count @ 1..) = stderr.read(&mut read).await {
@@ -185,7 +186,7 @@ mod tests {
 
     use super::*;
 
-    /// Starts a shell that starts a process of its own and then does this; gives that process's id.
+    /// Starts a shell that starts a process of its own and then does this. Returns the id of that process.
     async fn with_a_child(then: &str) -> (ServerProcess, Pipes, String) {
         let script = format!("sleep 600 & echo $!; {then}");
         let arguments = ["-c".to_owned(), script];
@@ -197,7 +198,7 @@ mod tests {
         (process, pipes, child.trim().to_owned())
     }
 
-    /// Gives the state of a process, as the system names it; `None` once it is reaped.
+    /// Returns the state of a process, as the system names it, or `None` after it was reaped.
     fn state(id: &str) -> Option<char> {
         let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
         stat.rsplit_once(") ")?.1.chars().next()

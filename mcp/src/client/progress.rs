@@ -1,4 +1,5 @@
-//! Hands a server's reports of progress to the calls that they are about. They are a stranger's texts, for the screen alone.
+//! Passes a server's reports of progress to the calls that they are about. They are a stranger's texts, shown only on
+//! the screen.
 
 use std::{
     collections::HashMap,
@@ -20,8 +21,8 @@ use super::text::visible;
 pub(super) struct Reports(Mutex<HashMap<ProgressToken, Weak<ProgressReporter>>>);
 
 impl Reports {
-    /// Sends a call and takes reports of it until the reporter is dropped. The token is made while the call is sent, and
-    /// a report that comes at once waits until its call is known.
+    /// Sends a call and takes reports on it until the reporter is dropped. The token is made while the call is sent,
+    /// and a report that comes at once waits until its call is known.
     pub(super) async fn of(
         &self,
         reporter: &Arc<ProgressReporter>,
@@ -34,7 +35,7 @@ impl Reports {
         Ok(sent)
     }
 
-    /// Passes a report on. One of a call that is over, or of none, is dropped.
+    /// Passes a report on. A report on a call that is over, or on none, is dropped.
     pub(super) async fn report(&self, told: ProgressNotificationParam) {
         let reporter = self.0.lock().await.get(&told.progress_token).and_then(Weak::upgrade);
         let Some(reporter) = reporter else { return };

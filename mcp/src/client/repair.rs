@@ -1,12 +1,13 @@
-//! Makes JSON of what is nearly JSON: halves of surrogate pairs, numbers that JSON has not, control characters. Pure.
+//! Makes JSON of what is nearly JSON: halves of surrogate pairs, numbers that JSON does not have, and control
+//! characters.
 
 use std::{borrow::Cow, fmt::Write as _};
 
 use super::decimal::keeps_its_digits;
 
-/// Gives the text with U+FFFD for each half of a surrogate pair, and `null` for each number that JSON has not. A control
-/// character in a string becomes an escape. Servers in JavaScript and Python write all of these. A number that would lose
-/// digits when it is read becomes a string of them.
+/// Returns the text with U+FFFD for each half of a surrogate pair, and `null` for each number that JSON does not have.
+/// A control character in a string becomes an escape. Servers in JavaScript and Python write all of these. A number
+/// that would lose digits when it is read becomes a string of them.
 pub(super) fn repaired(text: &str) -> String {
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
@@ -33,18 +34,18 @@ fn copy_values(text: &str, made: &mut String) {
     made.push_str(rest);
 }
 
-/// Gives a word such as `true` or a number so that all of it is read.
+/// Returns a word such as `true` or a number, written so that all of it is read.
 fn readable(word: &str) -> Cow<'_, str> {
     let Ok(number) = word.parse::<f64>() else { return Cow::Borrowed(word) };
     let begins_as_number = word.trim_start_matches('-').starts_with(|it: char| it.is_ascii_digit());
     if begins_as_number && !keeps_its_digits(word) {
         return Cow::Owned(format!("\"{word}\""));
     }
-    // `NaN` and `Infinity` are numbers to the library.
+    // The library takes `NaN` and `Infinity` for numbers.
     Cow::Borrowed(if number.is_finite() { word } else { "null" })
 }
 
-/// Copies a string from behind its first quote, and returns what is behind its last.
+/// Copies a string from after its first quote, and returns what follows its last.
 fn copy_string<'a>(text: &'a str, made: &mut String) -> &'a str {
     made.push('"');
     let mut rest = text;
@@ -71,7 +72,7 @@ fn copy_string<'a>(text: &'a str, made: &mut String) -> &'a str {
     }
 }
 
-/// Copies an escape, and returns what is behind it. Two that make one letter are copied together.
+/// Copies an escape, and returns what follows it. Two escapes that make one character are copied together.
 fn copy_escape<'a>(text: &'a str, made: &mut String) -> &'a str {
     const BYTES: usize = "\\uXXXX".len();
     let length = match unit(text) {

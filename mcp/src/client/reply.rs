@@ -1,6 +1,6 @@
 //! Reads what a server answers over HTTP: a message, a stream of events, or a status that refuses.
 //!
-//! The answer to a request is its body. So whatever that is, the request ends with it, if it is no stream.
+//! The answer to a request is its body. So the request ends with it, whatever it is, unless it is a stream.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ use super::{
 
 pub(super) type Answered<T> = Result<T, StreamableHttpError<reqwest::Error>>;
 
-/// Reads the answer to a message of ours.
+/// Reads the answer to one of our messages.
 pub(super) async fn posted(
     mut response: Response,
     message: &ClientJsonRpcMessage,
@@ -52,7 +52,7 @@ pub(super) async fn posted(
     };
     let id = asked.id.clone();
     if !status.is_success() {
-        // The status alone says enough, where the body breaks off.
+        // If the body breaks off, the status alone says enough.
         let body = body(&mut response, MAX_REFUSAL_BYTES).await.ok().flatten().unwrap_or_default();
         let error = refusal(status, &asked.request, &body)?;
         return Ok(StreamableHttpPostResponse::Json(JsonRpcMessage::error(error, Some(id)), None));
@@ -73,7 +73,7 @@ pub(super) async fn posted(
     Ok(StreamableHttpPostResponse::Json(message, session))
 }
 
-/// Reads the stream that a server opens for what it asks and tells, or for the rest of an answer.
+/// Reads the stream that a server opens for its own messages, or for the rest of an answer.
 pub(super) fn opened(response: Response, pending: &Pending) -> Answered<BoxedSseResponse> {
     refused(&response)?;
     match response.status() {
@@ -90,7 +90,7 @@ fn is_stream(response: &Response) -> bool {
     essence.is_some_and(|essence| essence.eq_ignore_ascii_case("text/event-stream"))
 }
 
-/// Ends where a server wants another authorization, or less haste.
+/// Returns an error if a server wants another authorization, or fewer requests.
 fn refused(response: &Response) -> Answered<()> {
     let challenge = response.headers().get(WWW_AUTHENTICATE);
     let challenge = challenge.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned());
@@ -112,17 +112,17 @@ fn refused(response: &Response) -> Answered<()> {
     }
 }
 
-/// Reads the error that a status comes with, whichever request it says it is for.
+/// Reads the error that comes with a status, whichever request it says it is for.
 fn refusal(status: StatusCode, asked: &ClientRequest, body: &[u8]) -> Answered<ErrorData> {
     let error = serde_json::from_slice::<Value>(body).ok();
     let error = error.and_then(|body| error_data(body.get("error")?));
     match (asked, error) {
-        // By its status the call was not taken, whatever the code means to this server.
+        // The status says that the call was not taken, whatever the code means to this server.
         (ClientRequest::CallToolRequest(_), Some(error)) if status.is_client_error() => {
             Ok(ErrorData { code: ErrorCode::INVALID_REQUEST, ..error })
         }
         (_, Some(error)) => Ok(error),
-        // A server of an older revision, which is greeted by a handshake then.
+        // A server of an older revision. It is greeted by a handshake next.
         (ClientRequest::DiscoverRequest(_), None) if status.is_client_error() => {
             Ok(ErrorData::invalid_request(format!("HTTP {status}"), None))
         }
@@ -151,7 +151,7 @@ fn answer_to(id: RequestId, body: &[u8], pending: &Pending) -> Message {
     }
 }
 
-/// Reads a body of at most so many bytes; none where it has more.
+/// Reads a body of at most this many bytes. Returns `None` if it has more.
 async fn body(response: &mut Response, max_bytes: usize) -> Answered<Option<Vec<u8>>> {
     let mut body = Vec::new();
     while let Some(bytes) = response.chunk().await.map_err(StreamableHttpError::Client)? {
@@ -163,12 +163,12 @@ async fn body(response: &mut Response, max_bytes: usize) -> Answered<Option<Vec<
     Ok(Some(body))
 }
 
-/// A stream whose events have one message each, in the words of the library, or none.
+/// A stream whose events each have one message, as the library writes it, or none.
 struct Stream {
     response: Response,
     events: Events,
     ready: VecDeque<Sse>,
-    /// The request that the stream answers.
+    /// The request that the stream answers. `None` if it answers none.
     id: Option<RequestId>,
     pending: Pending,
     end: Option<Option<SseError>>,
@@ -216,7 +216,7 @@ impl Stream {
     }
 }
 
-/// Gives an event with the message that its data is, and one more for each other message in it.
+/// Returns an event with the message that its data is, and one more event for each other message in it.
 fn told(mut event: Sse, pending: &Pending) -> Vec<Sse> {
     let data = event.data.take().unwrap_or_default();
     let mut told: Vec<_> = match event.event.as_deref() {

@@ -8,9 +8,9 @@ use madang::tool::ToolSpec;
 pub struct McpServerReport {
     /// The name in the configuration.
     pub server: String,
-    /// The reason why it did not start, where it did not.
+    /// Why it did not start. `None` if it started.
     pub failure: Option<String>,
-    /// The SHA-256 of all that it says of the tools that can be offered, where it started.
+    /// The SHA-256 of all that it says of the tools that can be offered. `None` if it did not start.
     pub fingerprint: Option<String>,
     /// The tools that it lists and the configuration does not exclude.
     pub tools: Vec<McpToolReport>,
@@ -22,23 +22,23 @@ pub struct McpServerReport {
 pub struct McpToolReport {
     /// The name at the server, with hidden characters made visible.
     pub original: String,
-    /// Whether the model is offered it.
+    /// Whether it is offered to the model.
     pub offer: McpOffer,
 }
 
-/// Whether the model is offered a tool.
+/// Whether a tool is offered to the model.
 #[derive(Debug, Clone)]
 pub enum McpOffer {
     /// It is offered like this.
     Offered(ToolSpec),
-    /// It could be offered like this, and is left out.
+    /// It could be offered like this, but is left out.
     Withheld {
         /// What the model would read.
         spec: ToolSpec,
         /// The reason, as a clause of a sentence.
         why: String,
     },
-    /// It can be no tool here.
+    /// It cannot be a tool here.
     Refused {
         /// The reason, as a clause of a sentence.
         why: String,

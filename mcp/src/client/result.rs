@@ -1,4 +1,4 @@
-//! Reads the answer to a call: what the model is given, and what is left out by name. Pure.
+//! Reads the answer to a call: what the model is given, and which parts are left out and only named.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -11,8 +11,8 @@ use super::{
     text::{cut, visible},
 };
 
-/// Reads how a call ended, from the result of the method `tools/call`. `None` where the server began something that goes
-/// on, or answered what is no result of a call.
+/// Reads how a call ended, from the result of the method `tools/call`. Returns `None` if the server began something
+/// that goes on, or if this is not the result of a call.
 pub(super) fn outcome(server: &str, result: &Value) -> Option<ToolOutcome> {
     match result.get("resultType").and_then(Value::as_str) {
         None | Some("complete") => {}
@@ -42,7 +42,7 @@ pub(super) fn outcome(server: &str, result: &Value) -> Option<ToolOutcome> {
     }))
 }
 
-/// Gives the blocks of a content. Some servers write a text or one block in place of the list.
+/// Returns the blocks of a content. Some servers write a text or one block in place of the list.
 fn blocks_of(content: &Value) -> Option<Cow<'_, [Value]>> {
     match content {
         Value::Array(blocks) => Some(Cow::Borrowed(blocks)),
@@ -52,7 +52,8 @@ fn blocks_of(content: &Value) -> Option<Cow<'_, [Value]>> {
     }
 }
 
-/// Tells whether a result says that it is an error, or is none. Some servers write the flag as a text.
+/// Returns whether a result says that it is an error. Returns `None` if it does not say. Some servers write the flag as
+/// a text.
 fn is_error(result: &Value) -> Option<bool> {
     let flag = result.get("isError")?;
     flag.as_bool().or_else(|| flag.as_str()?.trim().to_ascii_lowercase().parse().ok())
@@ -78,7 +79,8 @@ fn input_required(server: &str) -> ToolOutcome {
     ToolOutcome::error("mcp_input_required", reason)
 }
 
-/// Puts together what the model is given: the structure, the texts that it does not have, and the names of what is left out.
+/// Puts together what the model is given: the structure, the texts that are not part of it, and the names of what is
+/// left out.
 fn given(structured: Option<&Value>, texts: Vec<Value>, left_out: Vec<String>) -> Value {
     let (result, beside) = match structured {
         Some(content) => {
@@ -105,11 +107,12 @@ fn one_or_all(mut texts: Vec<Value>) -> Value {
     if texts.len() == 1 { texts.remove(0) } else { Value::Array(texts) }
 }
 
-/// What a structure says, as JSON with its keys in order. Many servers repeat it, or a part of it, as a text or as the JSON of
-/// one. Each value is looked at a few times at most, however many texts there are.
+/// What a structure says, as JSON with its keys in order. Many servers repeat it, or a part of it, as a text or as the
+/// JSON of one. Each value is looked at a few times at most, however many texts there are.
 struct Said(HashSet<String>);
 
-/// How deep the lists and objects are that a text may repeat as JSON. It is the whole, its members, or what a list of those has.
+/// How deep the lists and objects are that a text may repeat as JSON. It may repeat the whole, its members, or what is
+/// in a list of those.
 const MAX_REPEATED_DEPTH: usize = 2;
 
 impl Said {
@@ -149,7 +152,7 @@ impl Said {
     }
 }
 
-/// Gives the words of an error: its texts, or else its structure.
+/// Returns the words of an error: its texts, or its structure if it has none.
 fn error_text(texts: &[Value], structured: Option<&Value>) -> String {
     if texts.is_empty() {
         return structured.map(Value::to_string).unwrap_or_default();
@@ -158,7 +161,7 @@ fn error_text(texts: &[Value], structured: Option<&Value>) -> String {
     words.flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// Gives a block that is text: words, or a file with its address, such as a server of repositories sends.
+/// Returns a block that is text: words, or a file with its address, as a server of repositories sends it.
 fn text_of(block: &Value) -> Option<Value> {
     match block.get("type").and_then(Value::as_str) {
         Some("text") => block.get("text").filter(|text| text.is_string()).cloned(),
@@ -171,7 +174,7 @@ fn text_of(block: &Value) -> Option<Value> {
     }
 }
 
-/// Names a block that is no text: its type, and its address or media type.
+/// Names a block that is not text, by its type, and by its address or media type.
 fn name_of(block: &Value) -> String {
     let text = |pointer: &str| block.pointer(pointer).and_then(Value::as_str);
     let kind = text("/type").unwrap_or("unknown");

@@ -1,4 +1,4 @@
-//! A look at one server by a person who may trust it: what is shown is what is pinned.
+//! Shows one server to a person who may trust it. What is shown is what is pinned.
 
 use std::path::PathBuf;
 
@@ -23,10 +23,10 @@ pub struct McpReview {
 }
 
 impl McpReview {
-    /// Starts a server, reads its tools, and ends it again.
+    /// Starts a server, reads its tools, and ends it again. To drop the future ends the server too.
     ///
     /// # Errors
-    /// [`McpError`] if there is no such server, or it does not start.
+    /// Returns [`McpError`] if there is no such server, or if it does not start.
     pub async fn of(config: &McpConfig, server: &str) -> Result<Self, McpError> {
         let entry = config.entries().iter().find(|entry| entry.name == server);
         let entry = entry.ok_or_else(|| McpError::UnknownServer {
@@ -45,13 +45,13 @@ impl McpReview {
         Ok(Self { config, server, fingerprint, candidates })
     }
 
-    /// Gives the SHA-256 of all that the server says of the tools that can be offered.
+    /// Returns the SHA-256 of all that the server says of the tools that can be offered, as hexadecimal digits.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
     }
 
-    /// Gives the tools as the model would read them.
+    /// Returns the tools as the model would read them.
     #[must_use]
     pub fn report(&self) -> McpServerReport {
         let tools = self.candidates.iter().map(|candidate| McpToolReport {
@@ -69,18 +69,19 @@ impl McpReview {
         }
     }
 
-    /// Gives how each tool stands to what was pinned before.
+    /// Returns how each tool differs from what was pinned before.
     ///
     /// # Errors
-    /// [`McpError`] if the pins cannot be read.
+    /// Returns [`McpError`] if the pins cannot be read.
     pub fn changes(&self) -> Result<Vec<(String, PinnedChange)>, McpError> {
         Ok(Lock::beside(&self.config)?.changes(&self.server, &self.candidates))
     }
 
-    /// Pins the tools if they have this fingerprint, and returns how each stands to what was pinned before.
+    /// Pins the tools if they have this fingerprint, and returns how each differs from what was pinned before.
     ///
     /// # Errors
-    /// [`McpError`] if the fingerprint is another one, or the pins cannot be kept.
+    /// Returns [`McpError`] if the fingerprint is another one, or if the pins cannot be written. Nothing is pinned
+    /// then.
     pub fn trust(&self, fingerprint: &str) -> Result<Vec<(String, PinnedChange)>, McpError> {
         if fingerprint != self.fingerprint {
             return Err(McpError::OtherTools {

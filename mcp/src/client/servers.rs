@@ -1,4 +1,4 @@
-//! All configured servers: started together, looked at, and their tools collected.
+//! Starts all configured servers together, looks at them, and collects their tools.
 
 use std::{collections::HashMap, path::Path, sync::Arc};
 
@@ -22,7 +22,7 @@ use super::{
     tool_list::ToolList,
 };
 
-/// The running servers of a configuration, and their tools. A server ends once this and all its tools are dropped.
+/// The running servers of a configuration, and their tools. A server ends after this and all its tools are dropped.
 #[derive(Debug, Default)]
 pub struct McpServers {
     servers: Vec<Arc<SupervisedServer>>,
@@ -45,11 +45,12 @@ struct Listed {
 }
 
 impl McpServers {
-    /// Starts all servers at once and reads their tools. What a server that is seen the first time says of them is pinned in
-    /// `madang.mcp.lock` beside the configuration. A tool that differs from what is pinned, or is not, is left out.
+    /// Starts all servers at once and reads their tools. If a server is seen for the first time, what it says of its
+    /// tools is pinned in `madang.mcp.lock` next to the configuration. A tool that differs from what is pinned, or that
+    /// is not pinned, is left out. To drop the future ends the servers.
     ///
     /// # Errors
-    /// [`McpError`] if a server that is not optional does not start, or the pins cannot be kept.
+    /// Returns [`McpError`] if a server that is not optional does not start, or if the pins cannot be read or written.
     pub async fn start(config: &McpConfig) -> Result<Self, McpError> {
         let before = Lock::beside(config.path())?;
         let mut lock = before.clone();
@@ -70,10 +71,11 @@ impl McpServers {
         Ok(servers)
     }
 
-    /// Starts all servers to look at them: nothing is pinned. One that does not start is only reported.
+    /// Starts all servers to look at them, and ends them again. Nothing is pinned. A server that does not start is only
+    /// reported.
     ///
     /// # Errors
-    /// [`McpError`] if the pins cannot be read.
+    /// Returns [`McpError`] if the pins cannot be read.
     pub async fn look(config: &McpConfig) -> Result<Vec<McpServerReport>, McpError> {
         let mut lock = Lock::beside(config.path())?;
         let found = find(config.entries()).await;
@@ -89,7 +91,7 @@ impl McpServers {
         for Found { entry, outcome } in found {
             let report = match outcome {
                 Ok(listed) => {
-                    // The first look at a server pins what it says. Later looks pin nothing.
+                    // What a server says is pinned when it is seen for the first time, and not later.
                     if !lock.knows(&entry.name) {
                         lock.pin(&entry.name, &listed.candidates);
                     }
@@ -159,19 +161,20 @@ impl McpServers {
         self.warnings.push(format!("MCP server {server:?}: {what}"));
     }
 
-    /// Gives the tools, for [`Builder::tools`](madang::Builder::tools).
+    /// Returns the tools, for [`Builder::tools`](madang::Builder::tools).
     #[must_use]
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         self.tools.clone()
     }
 
-    /// Gives what was left out or is odd, one sentence each.
+    /// Returns what was left out or is odd, one sentence for each.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
     }
 
-    /// Ends all servers, and waits until they have ended. Calls that run now have effect `unknown`.
+    /// Ends all servers, and waits until they have ended. Calls that are running have effect `unknown`. If the future
+    /// is dropped, the servers still end.
     pub async fn close(self) {
         for server in &self.servers {
             server.stop();
@@ -182,7 +185,7 @@ impl McpServers {
     }
 }
 
-/// What says whether a tool that could be offered is.
+/// What decides whether a tool that could be offered is offered.
 struct Offering<'a> {
     lock: &'a Lock,
     clashes: &'a Clashes,
@@ -190,7 +193,7 @@ struct Offering<'a> {
 }
 
 impl Offering<'_> {
-    /// Says why a tool is left out, beside so many others that are offered.
+    /// Returns why a tool is left out, if this many others are offered. Returns `None` if it is not left out.
     fn objection(
         &self,
         server: &str,
@@ -216,8 +219,8 @@ impl Offering<'_> {
     }
 }
 
-/// The names that two tools would have. Neither of them is offered: a server that lists a name on purpose must not take the
-/// calls of another's tool, nor prevent the start.
+/// The names that two tools would have. Neither of them is offered: a server that lists a name on purpose must not take
+/// the calls of another's tool, and must not prevent the start.
 #[derive(Debug, Default)]
 struct Clashes(HashMap<Arc<str>, Vec<String>>);
 
@@ -238,7 +241,7 @@ impl Clashes {
         Self(tools)
     }
 
-    /// Says which tools would have this one's name, if others would.
+    /// Returns which tools would have this one's name, if others would.
     fn of(&self, spec: &ToolSpec) -> Option<String> {
         let tools = self.0.get(&spec.name)?.join(" and ");
         Some(format!("{tools} would all be the tool {}; keep one by \"exclude\"", spec.name))

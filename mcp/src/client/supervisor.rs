@@ -1,4 +1,5 @@
-//! Supervises a server: starts it again with a growing delay, reads changed tools again, and ends it with us.
+//! Supervises a server: starts it again with a growing delay, reads its tools again after they changed, and ends it
+//! when we end.
 
 use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
@@ -25,11 +26,12 @@ use super::{
 /// The fingerprints of a server's tools, by their original names.
 pub(super) type Fingerprints = HashMap<String, String>;
 
-/// The handle of a server that is supervised. Dropped, it ends the server.
+/// The handle of a supervised server. If it is dropped, the server ends.
 #[derive(Debug)]
 pub(super) struct SupervisedServer {
     pub(super) name: String,
-    /// The running server; none while it is being started again, its tools are being read again, or it has ended.
+    /// The running server. `None` while it is being started again or its tools are being read again, and after it has
+    /// ended.
     link: watch::Receiver<Option<Arc<Live>>>,
     stop: CancellationToken,
     _stops: DropGuard,
@@ -43,9 +45,9 @@ pub(super) struct Live {
     pub(super) fingerprints: Fingerprints,
     /// Whether a lost connection means that the server has ended.
     is_process: bool,
-    /// Notified where a call finds that the server has forgotten us.
+    /// Notified if a call finds that the server has forgotten our session.
     pub(super) is_over: Arc<Notify>,
-    /// The calls of which the server may report progress.
+    /// The calls on whose progress the server may report.
     pub(super) reports: Arc<Reports>,
 }
 
@@ -68,7 +70,8 @@ impl SupervisedServer {
         Self { name, link: watched, _stops: stop.clone().drop_guard(), stop, task }
     }
 
-    /// Gives the running server, after a wait of at most this long; another one than the process that is `gone`.
+    /// Returns the running server, after a wait of at most `patience`. If a process is `gone`, waits for another one.
+    /// Returns `None` if none comes in time.
     pub(super) async fn live(
         &self,
         patience: Duration,
@@ -80,11 +83,11 @@ impl SupervisedServer {
                 || gone.is_some_and(|gone| gone.is_process && Arc::ptr_eq(gone, live))
         };
         let known = link.wait_for(|link| link.as_ref().is_some_and(|live| !is_gone(live)));
-        // Neither in time nor ever, where the server has ended with us.
+        // If the server has ended with us, there is none, neither in time nor later.
         timeout(patience, known).await.ok()?.ok()?.clone()
     }
 
-    /// Lets the server end.
+    /// Lets the server end, without waiting for it.
     pub(super) fn stop(&self) {
         self.stop.cancel();
     }
@@ -121,7 +124,7 @@ impl ServerSupervisor {
         }
     }
 
-    /// Serves calls until the connection ends or we do.
+    /// Serves calls until the connection ends or we end.
     async fn serve(&self, connection: Connection, mut fingerprints: Fingerprints) {
         let Connection { service, process } = connection;
         let Client { list_changed, reports } = service.service().clone();
@@ -145,7 +148,7 @@ impl ServerSupervisor {
                 () = is_over.notified() => break false,
                 () = list_changed.notified() => {}
             }
-            // Calls wait until it is known what the tools are now.
+            // Calls wait until it is known which tools the server has now.
             self.link.send_replace(None);
             tokio::select! {
                 list = Connection::list(&peer) => match list {
@@ -161,7 +164,7 @@ impl ServerSupervisor {
         self.link.send_replace(None);
         listening.abort();
         cancel.cancel();
-        // With its input closed a server ends by itself.
+        // A server ends by itself after its input is closed.
         if !is_closed {
             let _ = timeout(END_STEP, closed).await;
         }
@@ -194,7 +197,7 @@ impl ServerSupervisor {
         }
     }
 
-    /// Logs which tools differ from those that were registered: their calls end as `tool_changed`.
+    /// Logs which tools differ from those that were registered. Calls of them end as `tool_changed`.
     fn log_changes(&self, fingerprints: &Fingerprints) {
         let server = &self.entry.name;
         for (tool, print) in &self.offered {
@@ -215,7 +218,7 @@ impl ServerSupervisor {
     }
 }
 
-/// Gives the fingerprints of the tools of a list.
+/// Returns the fingerprints of the tools of a list.
 pub(super) fn fingerprints(list: &ToolList) -> Fingerprints {
     list.tools.iter().map(|tool| (tool.name.clone(), tool.fingerprint())).collect()
 }

@@ -1,13 +1,13 @@
-//! Makes texts of servers readable for what they are: nothing in them is invisible, and none is longer than its bound.
+//! Makes texts of servers safe to show: nothing in them is invisible, and none is longer than its bound.
 
 use madang::event::is_visible;
 
-/// Shows every character that an eye would not see as its code: control and format characters, tags, fillers, marks of
-/// direction. Line breaks, tabs and blanks stay. Hidden orders to a model are so seen by a person as well.
+/// Shows the code of every character that an eye would not see: control and format characters, tags, fillers and marks
+/// of direction. Line breaks, tabs and blanks stay. So a person sees hidden orders to a model as well.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {
-        // The last makes an emoji of a sign.
+        // The last of these makes an emoji of a sign.
         if is_visible(letter) || matches!(letter, '\n' | '\t' | '\u{fe0f}') {
             shown.push(letter);
         } else {
@@ -17,7 +17,7 @@ pub(super) fn visible(text: &str) -> String {
     shown
 }
 
-/// Cuts a text to at most so many bytes, with a mark behind the cut.
+/// Cuts a text to at most this many bytes, with a mark after the cut.
 pub(super) fn cut(text: &str, max_bytes: usize) -> String {
     if text.len() <= max_bytes {
         return text.to_owned();

@@ -1,4 +1,4 @@
-//! A tool of a server as a tool of the runtime: what a person is asked, and one call.
+//! Offers a tool of a server as a tool of the runtime: what a person is asked, and how a call is made.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -41,7 +41,7 @@ impl McpTool {
         let Value::Object(arguments) = arguments else {
             return Ok(ToolOutcome::error("validation", "the arguments are not an object"));
         };
-        // The dispatcher tells the deadline; an answer right behind it still tells what was done.
+        // The dispatcher enforces the deadline. An answer that comes shortly after it still says what was done.
         let due = Instant::now() + self.timeout;
         let mut may_ask_again = self.is_read();
         let mut asked = None;
@@ -83,7 +83,7 @@ impl McpTool {
             return Asked::Ended(unavailable(server));
         };
         let (loss, reason) = tokio::select! {
-            // An answer that is there counts before anything else.
+            // An answer that is there comes before anything else.
             biased;
             reply = &mut sent.rx => {
                 let asked = asked(server, reply.unwrap_or(Err(ServiceError::TransportClosed)));
@@ -95,7 +95,7 @@ impl McpTool {
             () = result_is_unwanted(&ctx.cancelled) => (Loss::Dismissed, "the turn was dismissed"),
             () = sleep_until(until) => (Loss::Deadline, "the deadline has passed"),
         };
-        // The server may be gone; the call is lost in any case.
+        // The server may be gone. The call is lost in any case.
         let _ = sent.cancel(Some(reason.to_owned())).await;
         Asked::Lost(loss)
     }
@@ -109,8 +109,8 @@ impl McpTool {
     }
 }
 
-/// Waits until the user has left and wants nothing finished. At the end of the runtime a call goes on to its deadline: what
-/// it did is worth knowing, and the runtime waits for it.
+/// Waits until the user has left and wants nothing finished. When the runtime ends, a call goes on to its deadline,
+/// because what it did is worth knowing and the runtime waits for it.
 async fn result_is_unwanted(cancelled: &Cancelled) {
     match cancelled.cancelled().await {
         CancelledBy::Dismissal => {}

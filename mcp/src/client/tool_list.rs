@@ -1,4 +1,4 @@
-//! The tools of a server that count, gathered from the parts of its list.
+//! Gathers the tools of a server that count from the parts of its list.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,8 +17,8 @@ pub(super) struct ToolList {
     pub(super) odd: Vec<String>,
 }
 
-/// The parts of a list that have come so far. Each look at a server reads its list by this, so that the same tools count at
-/// the start and later.
+/// The parts of a list that have come so far. Each look at a server reads its list in this way, so the same tools count
+/// at the start and later.
 #[derive(Debug, Default)]
 pub(super) struct ListParts {
     tools: Vec<ListedTool>,
@@ -27,8 +27,8 @@ pub(super) struct ListParts {
 }
 
 impl ListParts {
-    /// Takes a part, and returns the cursor to ask the next one with. `None` ends the list: an empty cursor and one that was
-    /// there before ask for nothing new.
+    /// Takes a part, and returns the cursor with which to ask for the next one. Returns `None` at the end of the list.
+    /// An empty cursor, or one that was there before, ends it too, because it asks for nothing new.
     pub(super) fn take(&mut self, entries: &[Value], next: Option<&str>) -> Option<String> {
         for entry in entries {
             match ListedTool::read(entry) {
@@ -56,8 +56,8 @@ impl ListParts {
         Some(next)
     }
 
-    /// Gives the tools that count. A tool that is listed again in the same words counts once. Of different tools with one
-    /// name none counts, since a call would not say which is meant.
+    /// Returns the tools that count. A tool that is listed again in the same words counts once. If different tools have
+    /// one name, none of them counts, because a call would not say which is meant.
     pub(super) fn into_list(self) -> ToolList {
         let Self { tools, mut odd, .. } = self;
         let mut prints: HashMap<String, HashSet<String>> = HashMap::new();

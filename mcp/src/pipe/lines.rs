@@ -1,4 +1,4 @@
-//! Cuts bytes into lines of a bounded length. Pure.
+//! Cuts bytes into lines of a bounded length.
 
 use std::mem;
 
@@ -6,11 +6,11 @@ use std::mem;
 pub(super) struct LineCutter {
     line: Vec<u8>,
     max_bytes: usize,
-    /// Whether the line had too many bytes, so that the rest of it is passed over.
+    /// Whether the line had too many bytes. The rest of it is then passed over.
     is_too_long: bool,
 }
 
-/// A line, or what was read of one that is longer than any may be.
+/// A line, or what was read of one that is longer than is allowed.
 pub(super) enum Line {
     Whole(Vec<u8>),
     TooLong(Vec<u8>),
@@ -21,7 +21,8 @@ impl LineCutter {
         Self { line: Vec::new(), max_bytes, is_too_long: false }
     }
 
-    /// Takes bytes up to the end of a line. Returns how many, and the line if it ends there or has too many bytes.
+    /// Takes bytes up to the end of a line. Returns how many it took, and the line if it ends there or has too many
+    /// bytes.
     pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, Option<Line>) {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let part = &bytes[..end.unwrap_or(bytes.len())];
@@ -38,7 +39,7 @@ impl LineCutter {
         (taken, end.map(|_| self.end()))
     }
 
-    /// Ends a line, by its break or by the end of all.
+    /// Ends a line, at its break or at the end of the input.
     pub(super) fn end(&mut self) -> Line {
         Line::Whole(mem::take(&mut self.line))
     }

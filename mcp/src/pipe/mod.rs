@@ -1,5 +1,6 @@
-//! The transport over pipes, a message on each line. The library's own skips each line that it cannot read. A call that such a
-//! line answers would wait for its deadline, and so would a client that asked by it.
+//! The transport over pipes, with a message on each line. The transport of the protocol's library skips each line that
+//! it cannot read. If such a line answers a call, the call would wait for its deadline. If it is a request, its client
+//! would wait too.
 
 mod lines;
 mod refusal;
@@ -19,7 +20,7 @@ use tracing::warn;
 use self::lines::{Line, LineCutter};
 pub(crate) use self::refusal::RefusalOnItsWay;
 
-/// A message, or what answers a line that is none.
+/// A message, or the answer to a line that is not one.
 pub(crate) type Read<Role> = Result<RxJsonRpcMessage<Role>, Box<TxJsonRpcMessage<Role>>>;
 
 /// Reads the lines of one side.
@@ -27,17 +28,17 @@ pub(crate) trait LineReader<Role: ServiceRole>: Send {
     /// Names the other side in the log.
     fn peer(&self) -> &str;
 
-    /// Reads a line. It may hold no message, or several.
+    /// Reads a line, which may have no message, or several.
     fn read(&mut self, line: &[u8]) -> Vec<Read<Role>>;
 
-    /// Reads the begin of a line that has more bytes than any may have. An error ends the connection.
+    /// Reads the beginning of a line that has more bytes than are allowed. An error ends the connection.
     fn too_long(&mut self, begin: &[u8]) -> io::Result<Vec<Read<Role>>>;
 }
 
-/// Writes a message a line, and reads what the other side writes.
+/// Writes each message on a line, and reads what the other side writes.
 pub(crate) struct Pipe<Role: ServiceRole, L, R, W> {
     input: BufReader<R>,
-    /// Where the other side reads, until it is closed.
+    /// The output, which the other side reads. `None` after it was closed.
     output: Arc<Mutex<Option<W>>>,
     // The library drops `receive` at every turn of its loop, so what was read is kept here.
     lines: LineCutter,
@@ -48,7 +49,7 @@ pub(crate) struct Pipe<Role: ServiceRole, L, R, W> {
 }
 
 impl<Role: ServiceRole, L, R: AsyncRead, W> Pipe<Role, L, R, W> {
-    /// Reads lines of at most so many bytes.
+    /// Reads lines of at most this many bytes.
     pub(crate) fn new(input: R, output: W, reader: L, max_bytes: usize) -> Self {
         Self {
             input: BufReader::new(input),

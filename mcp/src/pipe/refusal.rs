@@ -1,15 +1,16 @@
-//! An answer that refuses something, on its way to whoever reads it.
+//! An answer that refuses something, until the other side takes it.
 
 use std::{fmt, pin::Pin};
 
 use tracing::debug;
 
-/// An answer that was not taken yet. Until then nothing more of its reader is read, so that it costs no more than one.
+/// An answer that was not taken yet. Until it is, nothing more is read from the side that it goes to, so there is only
+/// one.
 #[derive(Default)]
 pub(crate) struct RefusalOnItsWay(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 
 impl RefusalOnItsWay {
-    /// Sends an answer, once [`taken`](Self::taken) is waited for.
+    /// Prepares to send an answer, which happens while [`taken`](Self::taken) is awaited.
     pub(crate) fn send<E: fmt::Display>(
         &mut self,
         sent: impl Future<Output = Result<(), E>> + Send + 'static,
@@ -21,7 +22,7 @@ impl RefusalOnItsWay {
         }));
     }
 
-    /// Waits until the answer is taken. May be dropped and begun again.
+    /// Waits until the answer is taken. The future may be dropped, and a new one goes on.
     pub(crate) async fn taken(&mut self) {
         if let Some(refusal) = &mut self.0 {
             refusal.await;

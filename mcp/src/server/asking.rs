@@ -1,4 +1,5 @@
-//! How a client's person is asked: what its client shows, by which revision, and which person its user wants asked.
+//! Decides how a client's person is asked: by what its client shows, by its revision, and by which person its user
+//! wants asked.
 
 use madang::{IdempotencyKey, approval::Digest};
 use rmcp::{
@@ -16,17 +17,17 @@ use super::{
 
 /// How the person of a call is asked.
 pub(super) enum Ask {
-    /// Not at all. A client of the newest revision is told by an error what it lacks.
+    /// No person is asked. A client of the newest revision learns by an error what it lacks.
     NoPerson { is_told_by_error: bool },
     /// On another device, while the call waits.
     Elsewhere,
     /// By a request of ours, while the call waits.
     Now(Peer<RoleServer>, Shape),
-    /// By the result, which the client answers with the same call again.
+    /// By the result. The client answers it with the same call again.
     Again(Again),
 }
 
-/// What a call of a revision without a handshake needs to be answered.
+/// What it takes to answer a call of a revision without a handshake.
 pub(super) struct Again {
     pub(super) key: IdempotencyKey,
     pub(super) bound: Vec<u8>,
@@ -55,7 +56,7 @@ pub(super) fn way(caller: &ToolCaller, capabilities: Option<&ClientCapabilities>
     }
 }
 
-/// Gives what the client can show. Older ones say only that they can ask.
+/// Returns what the client can show. Older clients say only that they can ask.
 fn shape(capabilities: Option<&ClientCapabilities>, page: Option<&str>) -> Option<Shape> {
     let elicitation = capabilities?.elicitation.as_ref()?;
     match page {
@@ -65,14 +66,14 @@ fn shape(capabilities: Option<&ClientCapabilities>, page: Option<&str>) -> Optio
     }
 }
 
-/// Tells whether the request is of a revision in which a server cannot ask by itself.
+/// Returns whether the request is of a revision in which a server cannot ask on its own.
 pub(super) fn is_without_handshake(context: &RequestContext<RoleServer>) -> bool {
     context
         .protocol_version()
         .is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-/// Gives the capabilities that a client needs so that its person can be asked.
+/// Returns the capabilities that a client needs so that its person can be asked.
 pub(super) fn forms() -> ClientCapabilities {
     let mut capabilities = ClientCapabilities::default();
     let form = FormElicitationCapability::default();

@@ -1,5 +1,5 @@
-//! A client has a bound of requests at once. A request counts until its answer was taken, so that a client that asks and
-//! does not read costs no more than the bound.
+//! Bounds the requests that a client has open at once. A request counts until its answer was taken, so a client that
+//! asks and does not read costs no more than the bound.
 
 use std::{
     collections::HashSet,
@@ -15,10 +15,10 @@ use rmcp::{
 
 use crate::pipe::RefusalOnItsWay;
 
-/// Requests of one client at once. A model calls a handful of tools at a time.
+/// The most requests of one client at once. A model calls a handful of tools at a time.
 pub(super) const MAX_REQUESTS: usize = 64;
 
-/// A transport that refuses what is above the bound.
+/// A transport that refuses requests above the bound.
 pub(super) struct Bounded<T> {
     transport: T,
     open: Open,
@@ -27,18 +27,18 @@ pub(super) struct Bounded<T> {
     refusal: RefusalOnItsWay,
 }
 
-/// The requests whose answers were not taken.
+/// The requests whose answers were not taken yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Open(Arc<Mutex<HashSet<RequestId>>>);
 
-/// A request that is counted, and is not once this is dropped before it has come to the server.
+/// A request that is counted. If this is dropped before the request has come to the server, it is uncounted.
 pub(super) struct Coming {
     open: Open,
     id: Option<RequestId>,
 }
 
 impl Coming {
-    /// Counts it until its answer is taken.
+    /// Counts the request until its answer is taken.
     pub(super) fn has_come(mut self) {
         self.id = None;
     }
@@ -57,7 +57,7 @@ impl Open {
         self.0.lock().expect("no code under this lock panics")
     }
 
-    /// Counts a request, or says why it is refused.
+    /// Counts a request. Returns why it is refused as an error.
     pub(super) fn come(&self, id: &RequestId) -> Result<Coming, ErrorData> {
         let mut open = self.ids();
         if open.contains(id) {
@@ -73,7 +73,7 @@ impl Open {
     }
 }
 
-/// Tells a client that it has too many requests open: a code of our own, from the range that JSON-RPC leaves to servers.
+/// The code for a client with too many open requests. It is in the range that JSON-RPC leaves to servers.
 const TOO_MANY: ErrorCode = ErrorCode(-32_050);
 
 impl<T> Bounded<T> {
@@ -86,8 +86,8 @@ impl<T> Bounded<T> {
         }
     }
 
-    /// Counts answers alone. Over HTTP a request is refused before it comes here. The task of a session hands requests
-    /// in and takes refusals, so it would wait for a transport that waits for it.
+    /// Counts only answers, because over HTTP a request is refused before it comes here. The task of a session hands in
+    /// requests and takes refusals, so it would wait for a transport that waits for it.
     #[cfg(feature = "http")]
     pub(super) fn counted(transport: T, open: Open) -> Self {
         Self { transport, open, is_counted: true, refusal: RefusalOnItsWay::default() }
@@ -118,7 +118,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
         loop {
-            // The caller may drop this future at any await: what was begun stands in `self`.
+            // The caller may drop this future at any await. What was begun is in `self`.
             self.refusal.taken().await;
             let message = self.transport.receive().await?;
             if let JsonRpcMessage::Request(request) = &message
@@ -134,7 +134,7 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
                 && let ClientNotification::CancelledNotification(cancelled) = &told.notification
                 && let Some(id) = &cancelled.params.request_id
             {
-                // It gets no answer any more.
+                // It gets no answer.
                 self.open.ids().remove(id);
             }
             return Some(message);

@@ -1,4 +1,4 @@
-//! For whom a client calls, and which person its calls may ask.
+//! Says for which user a client calls, and which person its calls may ask.
 
 use std::sync::Arc;
 
@@ -11,13 +11,13 @@ pub enum AskWhere {
     /// The person in front of the client.
     #[default]
     Here,
-    /// The same person on another device: the call waits for the decision.
+    /// The same person on another device. The call waits for the decision.
     Elsewhere,
-    /// No person: a call that needs an approval does not run.
+    /// No person. A call that needs an approval does not run.
     Nowhere,
 }
 
-/// The user for whom a client calls, and how.
+/// The user for whom a client calls, and how the calls are made.
 #[derive(Debug, Clone)]
 pub struct ToolCaller {
     pub(super) user: UserId,
@@ -29,21 +29,22 @@ pub struct ToolCaller {
 }
 
 impl ToolCaller {
-    /// Calls for this user, whose person is asked by the client.
+    /// Creates a caller for this user. The client asks the user's person.
     #[must_use]
     pub const fn new(user: UserId) -> Self {
         let (language, time_zone, page) = (None, None, None);
         Self { user, language, time_zone, may_decide: true, page, ask: AskWhere::Here }
     }
 
-    /// Sets the language of questions and reasons. By default that of the runtime, else that of a call's arguments.
+    /// Sets the language of questions and reasons. By default it is that of the runtime, or else that of a call's
+    /// arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
         self.language = Some(tag);
         self
     }
 
-    /// Sets the user's time zone, an IANA name. By default that of the runtime.
+    /// Sets the user's time zone, an IANA name. By default it is that of the runtime.
     #[must_use]
     pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
         self.time_zone = Some(time_zone.into());
@@ -57,7 +58,7 @@ impl ToolCaller {
         self
     }
 
-    /// Lets no answer of this client decide: its person is asked elsewhere.
+    /// Lets no answer of this client decide. The person in front of the client is then asked on another device.
     #[must_use]
     pub const fn without_decisions(mut self) -> Self {
         self.may_decide = false;
@@ -71,14 +72,14 @@ impl ToolCaller {
         self
     }
 
-    /// Tells whether a session of the one is the other's. A credential that may not decide has none in common with one
-    /// that may: else it could answer its questions.
+    /// Returns whether the two callers share their sessions. A credential that may not decide shares none with one that
+    /// may, because it could answer the questions of the other.
     #[cfg(feature = "http")]
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.user == other.user && self.may_decide == other.may_decide
     }
 
-    /// Gives which person is asked.
+    /// Returns which person is asked.
     pub(super) const fn asks(&self) -> AskWhere {
         match self.ask {
             AskWhere::Here if !self.may_decide => AskWhere::Elsewhere,

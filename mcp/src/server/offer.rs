@@ -1,11 +1,11 @@
-//! Describes our tools as MCP tools: sorted by name, with hints from their effects.
+//! Describes our tools as MCP tools, sorted by name, with hints from their effects.
 
 use std::sync::Arc;
 
 use madang::tool::{EffectPolicy, ToolRegistry, ToolSpec};
 use rmcp::model::{JsonObject, Tool, ToolAnnotations};
 
-/// Gives all tools, sorted by name: a list that stays the same can be kept by a client.
+/// Returns all tools, sorted by name. A client can keep a list that stays the same.
 pub(super) fn all(registry: &ToolRegistry) -> Vec<Tool> {
     sorted(registry.iter().map(|tool| tool.spec()))
 }

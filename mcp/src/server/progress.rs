@@ -1,5 +1,5 @@
-//! Tells a client how far its call has come, where it has asked for that by a token. It passes on the tool's reports,
-//! and says from time to time that the call still runs.
+//! Reports to a client how far its call has come, if the client has asked for that by a token. It passes on the tool's
+//! reports, and says from time to time that the call still runs.
 
 use std::{pin::pin, time::Duration};
 
@@ -11,20 +11,21 @@ use rmcp::{
 };
 use tokio::time::{Instant, interval_at};
 
-/// The time between two words of progress: sooner than the first wait that clients and proxies end.
+/// The time between two reports of progress. It is shorter than the shortest wait after which clients and proxies give
+/// up.
 const PERIOD: Duration = Duration::from_secs(10);
-/// What a word adds that tells nothing new: the protocol wants each number above the last.
+/// What a report adds to the last number if it has nothing new, because the protocol wants each number above the last.
 const NEXT: f64 = 1e-6;
 const RUNS: &str = "The call runs.";
 const WAITS: &str = "The call waits for a decision of its user on another device.";
 
-/// How far a call has come, for a client that wants to hear it.
+/// Reports how far a call has come, if its client wants to know.
 pub(super) struct Progress {
     told: Option<(Peer<RoleServer>, ProgressToken)>,
-    /// A handle of its own: each report is read here.
+    /// A handle of its own, so that each report is read here.
     call: RunningCall,
     newest: ToolProgress,
-    /// The number that was told last.
+    /// The number that was sent last.
     last: Option<f64>,
 }
 
@@ -39,7 +40,7 @@ impl Progress {
         Self { told, call: call.clone(), newest, last: None }
     }
 
-    /// Waits, and tells meanwhile how far the call has come.
+    /// Waits, and reports meanwhile how far the call has come.
     pub(super) async fn during<T>(&mut self, wait: impl Future<Output = T>) -> T {
         let mut wait = pin!(wait);
         let mut ticks = interval_at(Instant::now() + PERIOD, PERIOD);
@@ -54,7 +55,7 @@ impl Progress {
         }
     }
 
-    /// Tells that a person is asked elsewhere.
+    /// Reports that a person is asked elsewhere.
     pub(super) async fn waits_elsewhere(&mut self) {
         self.tell(self.newest.clone().saying(WAITS)).await;
     }
@@ -67,7 +68,7 @@ impl Progress {
         let mut told = ProgressNotificationParam::new(token.clone(), report.done);
         told.total = report.total;
         told.message = report.message.map(|message| message.to_string());
-        // A client that has left hears nothing.
+        // A client that has left receives nothing.
         let _ = peer.notify_progress(told).await;
     }
 }

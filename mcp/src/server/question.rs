@@ -1,4 +1,4 @@
-//! The request for an approval as an MCP form or an address, and what the answer means.
+//! Writes the request for an approval as an MCP form or an address, and reads what the answer means.
 
 use std::{borrow::ToOwned, sync::Arc};
 
@@ -6,9 +6,9 @@ use madang::approval::{ApprovalRequest, Decision};
 use rmcp::model::{ElicitRequestParams, ElicitResult, ElicitationAction, ElicitationSchema};
 use serde_json::Value;
 
-/// The field that says yes or no. Clients show fields in alphabetical order: this is the first.
+/// The field that says yes or no. Clients show fields in alphabetical order, and this is the first.
 const OK: &str = "ok";
-/// The person's own words beside a no.
+/// The field for the person's own words with a no.
 const REASON: &str = "reason";
 
 /// What a client can show.
@@ -16,7 +16,7 @@ const REASON: &str = "reason";
 pub(super) enum Shape {
     /// A form.
     Form,
-    /// The address of a page, on which the person decides.
+    /// The address of a page on which the person decides.
     Page(String),
 }
 
@@ -24,16 +24,18 @@ pub(super) enum Shape {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Decided(Decision),
-    /// The person went to the page: what it decides there counts, and nothing here does.
+    /// The person went to the page. What is decided there counts, and nothing here does.
     Elsewhere,
-    /// Neither a yes nor a no. The call ends with it: a person that was told "cancelled" must find nothing done later.
+    /// Neither a yes nor a no. The call ends with it, because a person who was told "cancelled" must find nothing done
+    /// later.
     Dismissed,
 }
 
-/// Gives what the client shows: the request in words, with a field that has to be set, or with the page's address.
+/// Returns what the client shows: the request in words, with a field to set or with the page's address.
 pub(super) fn asking(request: &ApprovalRequest, shape: &Shape) -> ElicitRequestParams {
     match shape {
-        // Also its sentence about "always", which only another device offers: this text is stored, and the digest covers it.
+        // It keeps the sentence about "always", although only another device offers that: this text is stored, and the
+        // digest covers it.
         Shape::Form => form_of(request.text.to_string()),
         Shape::Page(address) => ElicitRequestParams::UrlElicitationParams {
             meta: None,
@@ -45,7 +47,7 @@ pub(super) fn asking(request: &ApprovalRequest, shape: &Shape) -> ElicitRequestP
 }
 
 fn form_of(message: String) -> ElicitRequestParams {
-    // Without a default, so that an untouched form says nothing.
+    // The field has no default, so an untouched form says nothing.
     let schema = ElicitationSchema::builder()
         .required_bool(OK)
         .optional_string(REASON)
@@ -54,7 +56,7 @@ fn form_of(message: String) -> ElicitRequestParams {
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema }
 }
 
-/// Reads an answer. A yes is an accepted form whose `ok` is true, and nothing else: that an address was opened is none.
+/// Reads an answer. Only an accepted form whose `ok` is true is a yes. That an address was opened is not one.
 pub(super) fn answer(given: &ElicitResult, shape: &Shape) -> Answer {
     let field = |name: &str| given.content.as_ref().and_then(|content| content.get(name));
     match given.action {

@@ -1,7 +1,7 @@
-//! Reads what a client writes, and says what is wrong with what is no message. Pure.
+//! Reads what a client writes, and says what is wrong if it is not a message.
 //!
-//! A request that cannot be read is answered with an error, under its id where that can be told. Without that the client would
-//! wait for ever.
+//! A request that cannot be read is answered with an error, under its id if that can be found. Without the answer the
+//! client would wait for ever.
 
 use std::{borrow::Cow, io};
 
@@ -20,10 +20,11 @@ use crate::{
     values::{MAX_VALUES, has_too_many_values},
 };
 
-/// Bytes of one message of a client: more than the arguments of any call may have.
+/// The most bytes of one message of a client, more than the arguments of any call may have.
 pub(super) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 
-/// Reads the message of a line or a body, or gives what answers one that is none. What wants no answer gets none.
+/// Reads the messages of a line or a body, or returns what answers one that is not a message. What needs no answer gets
+/// none.
 pub(super) fn read(bytes: &[u8]) -> Vec<Read<RoleServer>> {
     let text = String::from_utf8_lossy(bytes);
     let is_text = matches!(text, Cow::Borrowed(_));
@@ -47,7 +48,7 @@ fn message(text: &str, is_text: bool) -> Result<RxJsonRpcMessage<RoleServer>, Er
         return Err(ErrorData::invalid_request(sentence, None));
     }
     match serde_json::from_str(text) {
-        // The library rounds it, and the tool would get another number than the client sent.
+        // The library would round it, and the tool would get another number than the client sent.
         Ok(JsonRpcMessage::Request(_)) if has_rounded_number(text) => {
             let sentence = "a whole number has more digits than 64 bits hold";
             Err(ErrorData::invalid_params(sentence, None))
@@ -70,7 +71,7 @@ fn list(text: &str) -> Option<Vec<Value>> {
     if is_list { serde_json::from_str(text).ok() } else { None }
 }
 
-/// Refuses each request of a list, which only one old revision has.
+/// Refuses each request of a list. Only one old revision has lists.
 fn of_list(parts: &[Value]) -> Vec<Read<RoleServer>> {
     let refusal = |id| {
         let fault = ErrorData::invalid_request("a list of messages is not taken", None);
@@ -82,7 +83,8 @@ fn of_list(parts: &[Value]) -> Vec<Read<RoleServer>> {
     if refused.is_empty() { vec![refusal(None)] } else { refused }
 }
 
-/// Refuses what has this fault. An answer of the client that cannot be read ends its question: it is no yes.
+/// Refuses a message with this fault. An answer of the client that cannot be read ends its question, because it is not
+/// a yes.
 fn refused(text: &str, fault: ErrorData) -> Vec<Read<RoleServer>> {
     let members = top_members(text);
     let id = members.get("id").and_then(id_of);
@@ -106,7 +108,7 @@ fn id_of(id: &Value) -> Option<RequestId> {
     serde_json::from_value(id.clone()).ok()
 }
 
-/// The lines of a client.
+/// Reads the lines of a client.
 pub(super) struct Requests;
 
 impl LineReader<RoleServer> for Requests {

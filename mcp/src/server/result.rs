@@ -6,10 +6,10 @@ use serde_json::Value;
 
 /// The id under which the ledger has the call.
 const CALL: &str = "io.madang/call";
-/// Whether the ledger has its end; there only where it has not.
+/// Whether the ledger has its end. The key is there only if the ledger does not.
 const IS_RECORDED: &str = "io.madang/isRecorded";
 
-/// Gives the data of a success, else the envelope as a model of ours would read it.
+/// Returns the data of a success, or else the envelope as a model of ours would read it.
 pub(super) fn of(report: &CallReport) -> CallToolResult {
     let mut meta = MetaObject::new();
     meta.insert(CALL.to_owned(), Value::from(report.record.id.to_string()));
@@ -23,7 +23,7 @@ pub(super) fn of(report: &CallReport) -> CallToolResult {
     result.with_meta(Some(meta))
 }
 
-/// Gives a result that is an error, with this text.
+/// Returns a result that is an error, with this text.
 pub(super) fn failed(text: &str) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(text)])
 }

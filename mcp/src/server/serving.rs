@@ -41,60 +41,64 @@ use super::{
 };
 use crate::{looked_at::LookedAt, pipe::Pipe};
 
-/// The key of a request's metadata that makes it harmless to repeat.
+/// The key of a request's metadata by which it may be repeated without harm.
 const KEY: &str = "io.madang/idempotencyKey";
-/// The name of the only form that a result asks for.
+/// The name of the only form for which a result asks.
 const QUESTION: &str = "question";
-/// How long a client may keep the list of tools, in milliseconds: it changes with a restart alone.
+/// How long a client may keep the list of tools, in milliseconds. The list changes only with a restart.
 const LIST_TTL_MS: u64 = 300_000;
-/// Bytes of a request's id and of its progress token.
+/// The most bytes of a request's id and of its progress token.
 const MAX_NAME_BYTES: usize = 256;
 const INSTRUCTIONS: &str = "A tool that is destructive asks the person first, by elicitation. \
     To make a call harmless to repeat, give it a key of your own in _meta[\"io.madang/idempotencyKey\"]: \
     the same key is the same call, and a repetition gets its recorded result. \
     A call without a key that is sent again is a new call.";
 
-/// The tools of a runtime, offered to an MCP client for one user.
+/// Offers the tools of a runtime to an MCP client, for one user.
 #[derive(Debug)]
 pub struct ToolServer {
     pub(super) runtime: Runtime,
-    /// For whom a request calls that does not say it by itself.
+    /// The caller of a request that does not name one.
     pub(super) caller: ToolCaller,
     pub(super) seal: Seal,
-    /// Cancelled once the client has left: from then on it answers no question.
+    /// Cancelled after the client has left. From then on it answers no question.
     pub(super) left: CancellationToken,
 }
 
 impl ToolServer {
-    /// Offers the tools of this runtime to a client that acts for this user.
+    /// Creates a server that offers the tools of this runtime to a client that acts for this user.
     ///
     /// # Errors
-    /// [`McpServeError::NoRandomness`].
+    /// Returns [`McpServeError::NoRandomness`] if the system provides no random numbers.
     pub fn new(runtime: Runtime, user: UserId) -> Result<Self, McpServeError> {
         let (caller, left) = (ToolCaller::new(user), CancellationToken::new());
         Ok(Self { runtime, caller, seal: Seal::random()?, left })
     }
 
-    /// Sets the language of questions and reasons. By default that of the runtime, else that of a call's arguments.
+    /// Sets the language of questions and reasons. By default it is that of the runtime, or else that of a call's
+    /// arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
         self.caller = self.caller.language(tag);
         self
     }
 
-    /// Sets the user's time zone, an IANA name. By default that of the runtime.
+    /// Sets the user's time zone, an IANA name. By default it is that of the runtime.
     #[must_use]
     pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
         self.caller = self.caller.time_zone(time_zone);
         self
     }
 
-    /// Serves a client over these streams, a message on each line, until its input ends. The end, and dropping the future,
-    /// dismiss the calls whose questions are open. A line that is no message is answered with an error. A handler that has begun commits, and its result is still written within
-    /// five seconds. A request above 64 that are open is refused.
+    /// Serves a client over these streams, with a message on each line, until its input ends. A line that is not a
+    /// message is answered with an error. While 64 requests are open, another one is refused.
+    ///
+    /// The end of the input dismisses the calls whose questions are open, and so does dropping the future. A handler
+    /// that has begun commits. After the end of the input, its result is still written within five seconds.
     ///
     /// # Errors
-    /// [`McpServeError`]. A client that leaves is none.
+    /// Returns [`McpServeError`] if the client does not begin as the protocol says, or if the connection fails. It is
+    /// not an error if the client leaves.
     pub async fn serve(
         self,
         input: impl AsyncRead + Send + Unpin + 'static,
@@ -102,7 +106,7 @@ impl ToolServer {
     ) -> Result<(), McpServeError> {
         let _left = self.left.clone().drop_guard();
         let left = self.left.clone();
-        // The protocol's library waits some seconds for answers before it tells the end.
+        // The protocol's library waits some seconds for answers before it reports the end.
         let input = LookedAt::new(input, move |read: io::Result<&[u8]>| match read {
             Ok([_, ..]) => Ok(()),
             ended => {
@@ -166,7 +170,7 @@ impl ServerHandler for ToolServer {
             responses: params.input_responses.unwrap_or_default(),
         };
         let (key, ask) = self.ask(&caller, &context, shown)?;
-        // Else a client's words that nothing reads any more were kept until the call ends.
+        // Without this, a client's words that nothing reads any more would be kept until the call ends.
         context.meta = RequestMetaObject::default();
         let call = Call::new(caller.user.clone(), &*params.name, arguments);
         let call = call.key(key).language(caller.language);
@@ -197,7 +201,7 @@ impl ServerHandler for ToolServer {
     }
 }
 
-/// What a call brings back, and what that must have been sealed for.
+/// What a client brings back with a call, and what it must have been sealed for.
 struct Brought {
     key: Option<IdempotencyKey>,
     bound: Vec<u8>,
@@ -206,7 +210,7 @@ struct Brought {
 }
 
 impl ToolServer {
-    /// Gives for whom a request calls: over HTTP its credential says that.
+    /// Returns the caller of a request. Over HTTP its credential names the caller.
     #[cfg(feature = "http")]
     fn caller<'a>(&'a self, context: &'a RequestContext<RoleServer>) -> &'a ToolCaller {
         let head = context.extensions.get::<http::request::Parts>();
@@ -218,7 +222,7 @@ impl ToolServer {
         &self.caller
     }
 
-    /// Finds the key of a call, and how its person is asked. An answer counts with the state of its question alone.
+    /// Returns the key of a call, and how its person is asked. An answer counts only with the state of its question.
     fn ask(
         &self,
         caller: &ToolCaller,
@@ -273,7 +277,7 @@ impl ToolServer {
             Ask::NoPerson { .. } | Ask::Elsewhere | Ask::Now(..) => None,
         };
         while let Some(request) = progress.during(running.request()).await {
-            // A request comes again where the decision may have been lost. The person is not asked again.
+            // A request comes again if the decision may have been lost. The person is not asked again.
             let known = answered.as_ref().filter(|(digest, _)| *digest == request.digest);
             let answer = match (known, ask) {
                 (Some((_, answer)), _) => answer.clone(),
@@ -320,7 +324,8 @@ impl ToolServer {
         Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
     }
 
-    /// Asks the client's person while the call waits. `None` where the call ended meanwhile, as by a decision elsewhere.
+    /// Asks the client's person while the call waits. Returns `None` if the call ended meanwhile, for example by a
+    /// decision elsewhere.
     async fn asked(
         &self,
         peer: &Peer<RoleServer>,
@@ -341,7 +346,7 @@ impl ToolServer {
                     _ => Answer::Dismissed,
                 })
             }
-            // Else a person elsewhere could approve what the client has given up.
+            // Without this, a person elsewhere could approve what the client has given up.
             () = self.left.cancelled() => Some(Answer::Dismissed),
             _ = running.ended() => None,
         }
@@ -361,8 +366,7 @@ impl ToolServer {
     }
 }
 
-/// A question to a client, which is taken back where this is dropped before the answer: also a call that was cancelled
-/// drops it.
+/// A question to a client. It is taken back if this is dropped before the answer, as happens when a call is cancelled.
 struct OpenQuestion {
     peer: Peer<RoleServer>,
     id: Option<RequestId>,
@@ -378,7 +382,8 @@ impl Drop for OpenQuestion {
     }
 }
 
-/// Tells whether a name that a client gives its request is longer than any that it needs. Names are kept until the answer.
+/// Returns whether a name that a client gives its request is longer than it needs to be. Names are kept until the
+/// answer.
 fn is_long(name: &NumberOrString) -> bool {
     matches!(name, NumberOrString::String(text) if text.len() > MAX_NAME_BYTES)
 }

@@ -1,7 +1,7 @@
-//! What a client of a revision without a handshake brings back with its answer: which call it answers, and which request
-//! it was shown. It is sealed, and bound to the user, the tool and the arguments.
+//! Seals what a client of a revision without a handshake brings back with its answer: which call it answers, and which
+//! request it was shown. The seal is bound to the user, the tool and the arguments.
 //!
-//! It has no expiry of its own: the request has one, and an answer to a call that has ended gives that end.
+//! It does not expire on its own. The request does, and an answer to a call that has ended returns that end.
 
 use madang::{IdempotencyKey, UserId, approval::Digest};
 use rmcp::model::{RequestStateCodec, SealOptions};
@@ -13,7 +13,7 @@ use super::error::McpServeError;
 /// The call and the request that a form was about.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Shown {
-    /// The key under which the call began: under it the call is found again, also after its end.
+    /// The key under which the call began. By it the call is found again, even after its end.
     pub(super) key: String,
     pub(super) digest: Digest,
 }
@@ -23,14 +23,14 @@ pub(super) struct Shown {
 pub(super) struct Seal(RequestStateCodec);
 
 impl Seal {
-    /// Seals with a key that this process alone has.
+    /// Creates a seal with a key that only this process has.
     pub(super) fn random() -> Result<Self, McpServeError> {
         let mut key = [0; 32];
         getrandom::fill(&mut key).map_err(|_| McpServeError::NoRandomness)?;
         Ok(Self::of_key(key))
     }
 
-    /// Seals with this key.
+    /// Creates a seal with this key.
     pub(super) fn of_key(key: [u8; 32]) -> Self {
         Self(RequestStateCodec::try_new(key).expect("a key of 32 bytes is long enough"))
     }
@@ -40,13 +40,13 @@ impl Seal {
         self.0.seal_json_with(shown, &options).ok()
     }
 
-    /// Gives what was sealed; `None` where it was not by this key, or for something else.
+    /// Returns what was sealed. Returns `None` if it was sealed with another key, or for something else.
     pub(super) fn open(&self, sealed: &str, bound: &[u8]) -> Option<Shown> {
         self.0.open_json_with(sealed, bound).ok()
     }
 }
 
-/// Gives what a sealed state is bound to, without any doubt about where one part ends.
+/// Returns what a sealed state is bound to. It leaves no doubt where one part ends.
 pub(super) fn bound_to(user: &UserId, tool: &str, arguments: &str) -> Vec<u8> {
     json!([user.as_str(), tool, arguments]).to_string().into_bytes()
 }

@@ -30,24 +30,26 @@ use crate::{
 
 /// The header that names the session of a client.
 const SESSION: &str = "mcp-session-id";
-/// The time after which a client that was cut off should come back.
+/// How long a client that was cut off should wait before it comes back.
 const RETRY: Duration = Duration::from_secs(3);
 
-/// Bytes of a handshake. An icon of a client may be in it.
+/// The most bytes of a handshake. An icon of a client may be in it.
 const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
 
-/// The hosts and origins under which an endpoint is reached. The protocol's library checks them once more behind the guard.
+/// The hosts and origins under which an endpoint is reached. The guard checks them, and the protocol's library checks
+/// them once more.
 #[derive(Debug, Clone)]
 pub struct EndpointSite {
-    /// Hosts, with their ports where these are not the usual ones.
+    /// The hosts, with their ports unless these are the usual ones.
     pub hosts: Vec<String>,
-    /// Origins, each with its port.
+    /// The origins, each with its port.
     pub origins: Vec<String>,
 }
 
-/// The tools of a runtime, offered to MCP clients over HTTP. Cheap to clone. The last clone ends all sessions.
+/// Offers the tools of a runtime to MCP clients over HTTP. Clones share one endpoint and are cheap. All sessions end
+/// when the last clone is dropped.
 ///
-/// It checks no credential: a guard before it does.
+/// It checks no credential. A guard must do that before it.
 #[derive(Debug, Clone)]
 pub struct ToolEndpoint {
     shared: Arc<Shared>,
@@ -64,8 +66,8 @@ struct Shared {
 }
 
 impl ToolEndpoint {
-    /// Offers the tools of this runtime, on the tokio runtime that this is called in. The key seals what clients of
-    /// revisions without a handshake bring back: kept over a restart, it finds their calls again.
+    /// Offers the tools of this runtime. This must be called within a tokio runtime. The key seals what clients of
+    /// revisions without a handshake bring back. If the key is kept over a restart, their calls are found again.
     #[must_use]
     pub fn new(runtime: Runtime, key: [u8; 32], limits: EndpointLimits) -> Self {
         let sessions = Arc::new(Sessions::new(limits.clone()));
@@ -77,11 +79,11 @@ impl ToolEndpoint {
         Self { shared: Arc::new(Shared { runtime, seal, limits, sessions, ended, _ends }) }
     }
 
-    /// Answers a request of a client that the guard has let in for this user. Dropping the future, and the answer's body
-    /// before its end, dismiss the call of a revision without a handshake.
+    /// Answers a request of a client that the guard has let in for this user. If the future is dropped, or the body of
+    /// the answer before its end, a call of a revision without a handshake is dismissed.
     ///
     /// # Errors
-    /// [`EndpointRefusal`].
+    /// Returns [`EndpointRefusal`] if a bound is reached, or if the session is not this caller's.
     pub async fn answer(
         &self,
         caller: ToolCaller,
@@ -93,7 +95,7 @@ impl ToolEndpoint {
         let session = session.map(ToOwned::to_owned);
         let owner = caller.clone();
         let is_gone = || session.as_ref().is_some_and(|id| !sessions.is_of(id, &owner));
-        // The library answers that any session has ended.
+        // The library would answer that any session has ended.
         if request.method() == Method::DELETE && is_gone() {
             return Err(EndpointRefusal::NoSession);
         }
@@ -144,14 +146,14 @@ impl ToolEndpoint {
         self.shared.ended.cancel();
     }
 
-    /// Counts the sessions.
+    /// Returns how many sessions are open.
     #[must_use]
     pub fn sessions(&self) -> usize {
         self.shared.sessions.len()
     }
 }
 
-/// Answers a body that is no message, as a line of a pipe is answered.
+/// Answers a body that is not a message, as a line of a pipe is answered.
 fn no_message(error: &ServerJsonRpcMessage) -> Response<EndpointBody> {
     let error = serde_json::to_vec(error).expect("a message has no key that is no text");
     Response::builder()
@@ -161,7 +163,7 @@ fn no_message(error: &ServerJsonRpcMessage) -> Response<EndpointBody> {
         .expect("the status and the header are valid")
 }
 
-/// Ends sessions that are idle, for as long as they are kept.
+/// Ends sessions that are idle, for as long as there are sessions.
 async fn close_idle(sessions: Weak<Sessions>, idle: Duration) {
     let mut ticks = interval((idle / 4).max(Duration::from_millis(1)));
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -172,7 +174,7 @@ async fn close_idle(sessions: Weak<Sessions>, idle: Duration) {
     }
 }
 
-/// Tells whether a message of a client begins something, which a server that is about to end does not do.
+/// Returns whether a message of a client begins something. A server that is about to end does not do that.
 #[must_use]
 pub fn begins(message: &[u8]) -> bool {
     Peek::of(message).is_some_and(|peek| matches!(&*peek.method, "initialize" | "tools/call"))

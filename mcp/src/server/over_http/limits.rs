@@ -1,4 +1,4 @@
-//! The bounds of an endpoint, and what it refuses.
+//! The bounds of an endpoint, and the requests that it refuses.
 
 use std::time::Duration;
 
@@ -6,15 +6,15 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct EndpointLimits {
-    /// Sessions at once.
+    /// The most sessions at once.
     pub max_sessions: usize,
-    /// Sessions at once of one user.
+    /// The most sessions of one user at once.
     pub max_sessions_per_user: usize,
-    /// The time after which a session without a request or stream ends.
+    /// How long a session without a request or stream is kept.
     pub session_idle: Duration,
-    /// Bytes of a body.
+    /// The most bytes of a body.
     pub max_body_bytes: usize,
-    /// The time of silence after which a stream sends a comment.
+    /// How long a stream is silent before it sends a comment.
     pub keep_alive: Duration,
 }
 
@@ -30,29 +30,29 @@ impl Default for EndpointLimits {
     }
 }
 
-/// A reason why a request was not answered.
+/// The reason why a request was not answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum EndpointRefusal {
-    /// The user has as many sessions as one may have.
+    /// The user has the most sessions that a user may have.
     #[error("this user has {max} sessions, and more are not allowed")]
     TooManyOfUser {
         /// The most sessions of one user.
         max: usize,
     },
-    /// There are as many sessions as there may be.
+    /// There are as many sessions as the endpoint may have.
     #[error("{max} sessions are open, and more are not allowed")]
     TooMany {
         /// The most sessions of the endpoint.
         max: usize,
     },
-    /// The request for a session is longer than such a request may be: a session keeps what it says.
+    /// The request for a session is longer than is allowed. A session keeps what it says.
     #[error("a handshake may have {max} bytes")]
     LongHandshake {
         /// The most bytes of a handshake.
         max: usize,
     },
-    /// The message has more values than a message may have.
+    /// The message has more values than are allowed.
     #[error("a message may have {max} values")]
     ManyValues {
         /// The most values of a message.

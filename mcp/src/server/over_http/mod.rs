@@ -1,4 +1,4 @@
-//! The tools of a runtime over HTTP, for many users: an endpoint that another server puts behind its guard.
+//! Offers the tools of a runtime over HTTP, for many users. Another server puts this endpoint behind its guard.
 //!
 //! `endpoint` answers requests within its `limits`, each for the user that the guard has found. `sessions` keeps the
 //! sessions of clients whose revision has a handshake.
@@ -9,13 +9,13 @@
 //! ```
 //!
 //! **Flow.** `endpoint` counts the values of a message and looks at its method. A handshake takes a permit for a
-//! session. Then the protocol's library reads the message, with a `ToolServer` for this caller and the sessions of this
-//! caller alone. A task ends the sessions that are idle.
+//! session. Then the protocol's library reads the message, with a `ToolServer` for this caller and with only this
+//! caller's sessions. A task ends the sessions that are idle.
 //!
 //! **Invariants.**
-//! - The endpoint checks no credential: the guard before it does.
+//! - The endpoint checks no credential. The guard before it does.
 //! - A session belongs to one user, with or without the right to decide. For other callers it does not exist.
-//! - There is a bound for the sessions of a user and of all, for a handshake, a body and the values of a message.
+//! - The sessions of a user and of all users, a handshake, a body and the values of a message are bounded.
 //! - A session with an open request or stream is not idle. The end of a session reaches its calls.
 
 mod endpoint;

@@ -1,4 +1,5 @@
-//! The sessions of clients whose revision has a handshake: whose each is, how many there are, and since when one is idle.
+//! Keeps the sessions of clients whose revision has a handshake: whose each is, how many there are, and since when one
+//! is idle.
 
 use std::{
     collections::HashMap,
@@ -61,7 +62,7 @@ struct Entry {
     requests: Open,
     idle_since: Instant,
     _permit: SessionPermit,
-    /// Tells the calls of the session its end.
+    /// Reports the end of the session to its calls when it is dropped.
     _left: DropGuard,
 }
 
@@ -71,20 +72,20 @@ impl Opened {
     }
 }
 
-/// The permit of a user's session. It is free again when this is dropped.
+/// The permit of a user's session. When it is dropped, another session may take it.
 pub(super) type SessionPermit = Arc<UserId>;
 
 impl Sessions {
     pub(super) fn new(limits: EndpointLimits) -> Self {
         let mut config = SessionConfig::default();
-        // The library counts only messages: a call that takes long would end its own session.
+        // The library counts only messages, so a call that takes long would end its own session.
         config.keep_alive = None;
         let mut local = LocalSessionManager::default();
         local.session_config = config;
         Self { local, opened: Arc::default(), limits }
     }
 
-    /// Takes a permit for a session of this caller.
+    /// Takes a permit for a session of this caller. Returns which bound is reached as an error.
     pub(super) fn permit(&self, caller: &ToolCaller) -> Result<SessionPermit, EndpointRefusal> {
         let (max, max_of_user) = (self.limits.max_sessions, self.limits.max_sessions_per_user);
         let permits = &mut self.opened.table().permits;
@@ -101,7 +102,7 @@ impl Sessions {
         Ok(permit)
     }
 
-    /// Tells whether there is such a session and it is this caller's.
+    /// Returns whether there is such a session and it is this caller's.
     pub(super) fn is_of(&self, id: &str, caller: &ToolCaller) -> bool {
         let table = self.opened.table();
         table.sessions.get(id).is_some_and(|entry| entry.owner.is_same(caller))
@@ -116,15 +117,15 @@ impl Sessions {
         let now = Instant::now();
         let is_idle =
             |entry: &Entry| entry.open == 0 && now - entry.idle_since >= self.limits.session_idle;
-        // All leave the table at the moment of the look. Ending one takes a while, in which a request that finds another here
-        // would be cut off.
+        // All of them leave the table at the moment of the look. To end one takes a while, in which a request that
+        // finds another here would be cut off.
         let idle: Vec<_> = {
             let sessions = &mut self.opened.table().sessions;
             sessions.extract_if(|_, entry| is_idle(entry)).collect()
         };
         for (id, entry) in idle {
             debug!("an idle session ends");
-            // Not under the lock: it wakes the calls of the session.
+            // This is not done under the lock, because it wakes the calls of the session.
             drop(entry);
             let _ = self.local.close_session(&id).await;
         }
@@ -132,13 +133,13 @@ impl Sessions {
 
     async fn close(&self, id: &SessionId) -> Result<(), LocalSessionManagerError> {
         let entry = self.opened.table().sessions.remove(id);
-        // Not under the lock: it wakes the calls of the session.
+        // This is not done under the lock, because it wakes the calls of the session.
         drop(entry);
         self.local.close_session(id).await
     }
 }
 
-/// The sessions of one caller. To it those of others are not there.
+/// The sessions of one caller. Those of others do not exist for it.
 #[derive(Debug)]
 pub(super) struct OwnSessions {
     all: Arc<Sessions>,
@@ -170,7 +171,7 @@ impl OwnSessions {
     }
 }
 
-/// A request or stream of a session that is open.
+/// An open request or stream of a session.
 #[derive(Debug)]
 struct OpenInSession {
     opened: Arc<Opened>,
@@ -187,7 +188,7 @@ impl Drop for OpenInSession {
     }
 }
 
-/// The messages of a stream, which counts for as long as it lives.
+/// The messages of a stream. It counts for as long as it lives.
 type Messages = Pin<Box<dyn Stream<Item = ServerSseMessage> + Send + Sync>>;
 
 fn counted(
@@ -237,7 +238,7 @@ impl SessionManager for OwnSessions {
         Ok(self.all.is_of(id, &self.caller) && self.all.local.has_session(id).await?)
     }
 
-    /// Ends the session. The library calls this also where the session's own task ends. The owner was checked before.
+    /// Ends the session. The library calls this also after the session's own task ended. The owner was checked before.
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         self.all.close(id).await
     }
