@@ -1,4 +1,4 @@
-//! Hooks into a runtime for tests: actors to kill, and counts of what runs and what is taken.
+//! Hooks into a runtime for tests: actors to kill, and counts of what runs and what is held.
 
 use madang_actors::{
     protocol::Bound,
@@ -13,17 +13,18 @@ pub trait RuntimeHooks: InspectRuntime {
         self.inspect_actors()
     }
 
-    /// Counts the calls and writes that run.
+    /// Returns how many calls and writes run.
     fn running_tasks(&self) -> usize {
         self.inspect_tasks().len()
     }
 
-    /// Counts as one more of them until the token is dropped: a shutdown waits for it.
+    /// Counts as one more of them until the token is dropped. A shutdown waits for it.
     fn task(&self) -> TaskTrackerToken {
         self.inspect_tasks().token()
     }
 
-    /// Returns how much of a bound is taken in all. [`Bound::WaitingMessages`] belongs to each session alone and is 0 here.
+    /// Returns how much of a bound is held in all. It returns 0 for [`Bound::WaitingMessages`], which each session
+    /// counts alone.
     fn held(&self, bound: Bound) -> usize {
         self.inspect_actors().calls.admission.held(bound)
     }
@@ -33,8 +34,8 @@ impl<R: InspectRuntime> RuntimeHooks for R {}
 
 /// Reaches into a session, for tests of supervision and for harnesses.
 pub trait SessionHooks: InspectSession {
-    /// Kills the session's actor, as a fault would, if it is awake. The ledger keeps what its
-    /// handlers did, the session wakes, and its turn goes on.
+    /// Kills the session's actor, as a fault would, if it is awake. The ledger keeps what its handlers did. The session
+    /// wakes again, and its turn goes on.
     fn kill(&self) {
         if let Some(actor) = self.inspect_slot().awake() {
             actor.kill();

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use madang_actors::protocol::MAX_LEVELS;
 pub use madang_actors::protocol::{dismantle, is_deeper};
 
-/// Depths around each bound: of arguments, of stored values, of serde_json, of SQLite, and of a stack.
+/// Depths around each bound: those of arguments, of stored values, of serde_json, of SQLite, and of a stack.
 pub const LEVELS: [usize; 14] = [
     1,
     2,
@@ -23,20 +23,20 @@ pub const LEVELS: [usize; 14] = [
     50_000,
 ];
 
-/// Nests lists.
+/// Makes this many lists inside each other.
 #[must_use]
 pub fn lists(levels: usize) -> Value {
     (1..levels).fold(json!([]), |inner, _| Value::Array(vec![inner]))
 }
 
-/// Nests objects.
+/// Makes this many objects inside each other.
 #[must_use]
 pub fn objects(levels: usize) -> Value {
     (1..levels).fold(json!({}), |inner, _| Value::Object(Map::from_iter([("a".to_owned(), inner)])))
 }
 
-/// Passes on one named value after another. The deepest overflow a usual stack when dropped: take those apart with
-/// [`dismantle`].
+/// Calls `give` with one named value after another. The deepest values overflow a usual stack when they are dropped.
+/// Take those apart with [`dismantle`].
 pub fn for_each_value(mut give: impl FnMut(String, Value)) {
     for levels in LEVELS {
         give(format!("{levels} lists"), lists(levels));
@@ -80,7 +80,7 @@ pub fn for_each_value(mut give: impl FnMut(String, Value)) {
     }
 }
 
-/// Lists named texts that a model may write as arguments: JSON of every depth, cut JSON, and other text.
+/// Lists named texts that a model may write as arguments: JSON of every depth, JSON that is cut off, and other text.
 #[must_use]
 pub fn argument_texts() -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> = LEVELS
@@ -127,11 +127,11 @@ pub fn argument_texts() -> Vec<(String, String)> {
     texts
 }
 
-/// Lists named schemas from hostile sources; few are usable, and each can be dropped.
+/// Lists named schemas from hostile sources. Few of them are usable, and each can be dropped.
 #[must_use]
 pub fn schemas() -> Vec<(String, Value)> {
     let mut schemas = Vec::new();
-    // By hand, because the macro copies deep values by recursion.
+    // They are made by hand, because the macro copies deep values by recursion.
     let with = |kind: &str, key: &str, inner: Value| {
         let fields = [("type".to_owned(), kind.into()), (key.to_owned(), inner)];
         Value::Object(fields.into_iter().collect())

@@ -7,10 +7,10 @@ use std::{
 
 use tracing::{Level, Subscriber, subscriber::DefaultGuard};
 
-/// Keeps as text what this thread logs until it is dropped.
+/// Keeps what this thread logs as text, until it is dropped.
 ///
-/// A test on one thread (`#[tokio::test]`) logs on its own thread all that its tasks log, but not what threads of a
-/// pool log.
+/// In a test on one thread (`#[tokio::test]`), all tasks log on the thread of the test. What threads of a pool log is
+/// not kept.
 ///
 /// ```
 /// let logs = madang_testing::Logs::keep(tracing::Level::INFO);
@@ -25,7 +25,7 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Begins to keep all entries at `level` or louder: one line each, with level, target, message and fields.
+    /// Begins to keep all entries at `level` or above, each as a line with level, target, message and fields.
     #[must_use]
     pub fn keep(level: Level) -> Self {
         let text = Text::default();
@@ -39,7 +39,7 @@ impl Logs {
         Self { text, _listening: listen(subscriber) }
     }
 
-    /// Gives the lines kept so far.
+    /// Returns the lines so far.
     #[must_use]
     pub fn text(&self) -> String {
         let text = self.text.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,15 +47,15 @@ impl Logs {
     }
 }
 
-/// Lets a subscriber hear what this thread logs, until the guard is dropped.
+/// Sends what this thread logs to a subscriber, until the guard is dropped.
 ///
 /// The first call sets a global subscriber, which keeps nothing, unless the test has set one. `tracing` asks each place
-/// that logs only once which subscribers hear it. While only one subscriber lives, it asks the thread that comes by
-/// first: without a global one, another test's thread would answer "none" for all.
+/// that logs only once which subscribers want its entries. While there is only one subscriber, it asks the thread that
+/// comes by first. So without a global one, another test's thread would answer "none" for all.
 pub fn listen(subscriber: impl Subscriber + Send + Sync) -> DefaultGuard {
     static EVERYWHERE: Once = Once::new();
     EVERYWHERE.call_once(|| {
-        // An error says that a global subscriber is there already, which does as well.
+        // An error means that there is a global subscriber already, which is as good.
         let _ = tracing::subscriber::set_global_default(tracing_subscriber::registry());
     });
     tracing::subscriber::set_default(subscriber)

@@ -12,10 +12,10 @@ use madang_actors::{
     store::{Jobs, StoreActor, StoreArguments, StoreHandle},
 };
 
-/// Starts a StoreActor for this store. Its writer tasks run in the tracker; no supervisor restarts it.
+/// Starts a StoreActor for this store. Its writer tasks run in the tracker, and no supervisor restarts it.
 ///
 /// # Panics
-/// If the actor does not start, which only a lack of memory can cause.
+/// Panics if the actor does not start, which only a lack of memory can cause.
 pub async fn lone_store(store: Arc<dyn Store>, limits: Limits, tasks: TaskTracker) -> StoreHandle {
     let limits = Arc::new(limits);
     let arguments = StoreArguments {

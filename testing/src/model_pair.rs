@@ -1,4 +1,4 @@
-//! A model driven by hand, so that a test can choose each interleaving of streaming, cancelling and ending.
+//! A model that the test drives by hand, so that it can choose each interleaving of streaming, cancelling and ending.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -10,7 +10,7 @@ use madang_actors::{
     protocol::{Completion, CompletionDelta, CompletionRequest, Usage},
 };
 
-/// The longest that a test waits for a request to the model.
+/// How long a test waits for a request to the model.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Creates a model, and the hand that drives it.
@@ -37,7 +37,7 @@ pub struct HandDrivenModel {
 }
 
 impl HandDrivenModel {
-    /// Sets how many completions run at once; the rest wait.
+    /// Sets how many completions run at once. Others wait.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.info.max_concurrent = count;
@@ -63,7 +63,7 @@ impl ChatModel for HandDrivenModel {
                 return Err(ModelError::failed(ModelError::ENGINE_DIED));
             }
             tokio::select! {
-                // A ready end counts even if the completion is cancelled at the same moment.
+                // An end that is ready counts, even if the completion is cancelled at the same moment.
                 biased;
                 end = ended => match end {
                     Ok(End::Completed(result)) => result,
@@ -76,29 +76,29 @@ impl ChatModel for HandDrivenModel {
     }
 }
 
-/// Drives a [`HandDrivenModel`]. Dropping it makes the model fail with `EngineDied`.
+/// Drives a [`HandDrivenModel`]. If it is dropped, the model fails with `EngineDied`.
 #[derive(Debug)]
 pub struct HandScript {
     asking: mpsc::UnboundedReceiver<HandCompletion>,
 }
 
 impl HandScript {
-    /// Waits for a request to the model.
+    /// Waits for a request to the model and returns its completion.
     ///
     /// # Panics
-    /// If no request comes within a minute.
+    /// Panics if no request comes within a minute.
     pub async fn next(&mut self) -> HandCompletion {
         let asked = tokio::time::timeout(PATIENCE, self.asking.recv()).await;
         asked.ok().flatten().expect("a completion is asked for")
     }
 
-    /// Returns a request that has already come.
+    /// Returns the completion of a request that has already come, or `None` if none has.
     pub fn try_next(&mut self) -> Option<HandCompletion> {
         self.asking.try_recv().ok()
     }
 }
 
-/// A completion that waits for its end. Dropping it makes it fail with `EngineDied`.
+/// A completion that waits for its end. If it is dropped, the completion fails with `EngineDied`.
 #[derive(Debug)]
 #[must_use = "dropped, the completion fails"]
 pub struct HandCompletion {
@@ -131,24 +131,24 @@ impl HandCompletion {
         self.deltas.push(CompletionDelta::Thinking(text));
     }
 
-    /// Returns the stream, which works even after the end.
+    /// Returns the stream, which works even after the end of the completion.
     #[must_use]
     pub fn deltas(&self) -> Deltas {
         self.deltas.clone()
     }
 
-    /// Waits until the completion is cancelled or its future dropped.
+    /// Waits until the completion is cancelled or its future is dropped.
     pub async fn cancelled(&self) {
         self.cancel.cancelled().await;
     }
 
-    /// Tells whether the completion was cancelled or its future dropped.
+    /// Returns whether the completion was cancelled or its future was dropped.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancel.is_cancelled()
     }
 
-    /// Ends the completion well.
+    /// Ends the completion with success.
     pub fn finish(self, completion: Completion) {
         self.end(End::Completed(Ok(completion)));
     }
@@ -169,7 +169,7 @@ impl HandCompletion {
     }
 
     fn end(self, end: End) {
-        let _ = self.end.send(end); // a cancelled completion has no caller left to hear it
+        let _ = self.end.send(end); // a cancelled completion has no caller left that receives it
     }
 }
 

@@ -7,7 +7,7 @@ use madang_actors::{
     session::{StreamItem, Subscription},
 };
 
-/// The longest that a test waits for a state before it fails with the events so far.
+/// How long a test waits for the next item of the feed. Then it fails and shows the events so far.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Reads a session's feed and remembers its events.
@@ -20,16 +20,16 @@ pub struct Probe {
 }
 
 impl Probe {
-    /// Reads from this subscription on.
+    /// Creates a probe that reads the rest of this subscription.
     #[must_use]
     pub fn new(subscription: Subscription) -> Self {
         Self { subscription, events: Vec::new(), text: String::new(), questions_read: 0 }
     }
 
-    /// Waits until this holds for the events so far.
+    /// Waits until `is_true` returns true for the events so far.
     ///
     /// # Panics
-    /// If it does not hold in time, or the feed closes before.
+    /// Panics if the feed closes before that, or is silent for a minute.
     pub async fn until(&mut self, is_true: impl Fn(&[Arc<SessionEvent>]) -> bool) {
         while !is_true(&self.events) {
             if let Err(problem) = self.hear().await {
@@ -50,7 +50,10 @@ impl Probe {
         Ok(())
     }
 
-    /// Waits until this many turns have ended.
+    /// Waits until this many turns have ended, in all that this has read.
+    ///
+    /// # Panics
+    /// Panics if the feed closes before that, or is silent for a minute.
     pub async fn until_turns_ended(&mut self, count: usize) {
         let is_end = |event: &Arc<SessionEvent>| matches!(event.kind, EventKind::TurnEnded { .. });
         self.until(|events| events.iter().filter(|event| is_end(event)).count() >= count).await;
@@ -59,7 +62,7 @@ impl Probe {
     /// Waits until the streamed text contains this.
     ///
     /// # Panics
-    /// If it does not come in time.
+    /// Panics if the feed closes before that, or is silent for a minute.
     pub async fn until_streamed(&mut self, part: &str) {
         while !self.text.contains(part) {
             if let Err(problem) = self.hear().await {
@@ -71,7 +74,7 @@ impl Probe {
     /// Waits for the next question and returns it.
     ///
     /// # Panics
-    /// If no question comes in time.
+    /// Panics if the feed closes before that, or is silent for a minute.
     pub async fn approval_request(&mut self) -> ApprovalRequest {
         let nth = self.questions_read;
         self.questions_read += 1;
@@ -79,7 +82,7 @@ impl Probe {
         asked(&self.events).nth(nth).cloned().expect("it was waited for")
     }
 
-    /// Reads the rest, and tells whether the feed was closed.
+    /// Drops the rest of the items, and returns true when the feed is closed, or false if it is silent for a minute.
     pub async fn is_closed(&mut self) -> bool {
         loop {
             match tokio::time::timeout(PATIENCE, self.subscription.next()).await {

@@ -1,4 +1,4 @@
-//! Wraps a store so that some of its steps are taken otherwise: a test observes, extends or breaks them.
+//! Wraps a store and takes some of its steps differently: a test observes, extends or breaks them.
 
 use std::{any::Any, fmt, sync::Arc, time::Duration};
 
@@ -13,14 +13,14 @@ use madang_actors::{
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
 
-/// The steps of a store and its transactions. Each default takes the step as the wrapped store does.
+/// The steps of a store and its transactions. By default, each step is taken as the wrapped store takes it.
 pub trait Steps: fmt::Debug + Send + Sync + 'static {
-    /// Gives the type of the lent connections.
+    /// Returns the type of the lent connections.
     fn connection_type(&self, of: &dyn Store) -> ConnectionType {
         of.connection_type()
     }
 
-    /// Tells whether tools may only read.
+    /// Returns whether tools may only read.
     fn only_reads(&self, of: &dyn Store) -> bool {
         of.only_reads()
     }
@@ -30,7 +30,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.begin()
     }
 
-    /// Takes a read, which is described so: each of the following defaults is one.
+    /// Takes a read, which `_what` describes. Each of the reads below calls this by default.
     fn read<'a, T: Send + 'a>(
         &'a self,
         _what: impl FnOnce() -> String,
@@ -74,7 +74,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         self.read(|| format!("reads {session} from {from}"), read)
     }
 
-    /// Finds the turn that was submitted with a key.
+    /// Returns the turn that was submitted with a key.
     fn submitted<'a>(
         &'a self,
         of: &'a dyn Store,
@@ -121,17 +121,17 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.forget(order)
     }
 
-    /// Reads what stays of the chains of forgotten users.
+    /// Returns what is kept of the chains of forgotten users.
     fn erased<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, Read<Vec<ErasedChain>>> {
         self.read(|| "reads erased chains".to_owned(), of.erased())
     }
 
-    /// Ends the store.
+    /// Closes the store.
     fn close<'a>(&'a self, of: &'a dyn Store) -> BoxFuture<'a, ()> {
         of.close()
     }
 
-    /// Begins a part.
+    /// Begins a part of a transaction.
     fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
         of.savepoint()
     }
@@ -155,7 +155,7 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.write(writes)
     }
 
-    /// Commits.
+    /// Commits the transaction.
     fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {
         of.commit()
     }
@@ -167,7 +167,7 @@ pub type StepResult = Result<(), StoreError>;
 /// The result of a step that returns something.
 pub type Read<T> = Result<T, StoreError>;
 
-/// A store whose transactions take their steps as [`Steps`] says.
+/// A store that takes its steps, and those of its transactions, as [`Steps`] says.
 #[derive(Debug)]
 pub struct SteppedStore<S, T> {
     store: S,

@@ -7,7 +7,7 @@ use std::sync::{
 
 use tokio::sync::{Semaphore, watch};
 
-/// Stops handlers until the test releases them, and the test until they have arrived. Clones share one gate.
+/// Stops handlers until the test releases them, and lets the test wait until they have arrived. Clones share one gate.
 #[derive(Debug, Clone)]
 pub struct Gate {
     arrived: Arc<watch::Sender<usize>>,
@@ -21,13 +21,13 @@ impl Gate {
         Self { arrived: Arc::new(watch::Sender::new(0)), open: Arc::new(Semaphore::new(0)) }
     }
 
-    /// Waits until this many handlers have arrived in all.
+    /// Waits until this many handlers have arrived in all, since the gate was created.
     pub async fn arrived(&self, count: usize) {
         let mut arrived = self.arrived.subscribe();
         arrived.wait_for(|arrived| *arrived >= count).await.expect("the gate holds the sender");
     }
 
-    /// Lets one handler go on: the one that waits longest, or the next to arrive.
+    /// Lets one handler go on: the one that has waited longest, or the next one that arrives.
     pub fn release(&self) {
         self.open.add_permits(1);
     }
@@ -37,7 +37,7 @@ impl Gate {
         self.open.close();
     }
 
-    /// Arrives at the gate and waits for release, as a handler does. A model may wait here too.
+    /// Arrives at the gate and waits until it is released, as a handler does. A model may wait here too.
     pub async fn pass(&self) {
         self.arrived.send_modify(|arrived| *arrived += 1);
         if let Ok(permit) = self.open.acquire().await {
@@ -52,7 +52,7 @@ impl Default for Gate {
     }
 }
 
-/// Counts the handlers that began.
+/// Counts the handlers that began. Clones share one counter.
 #[derive(Debug, Clone, Default)]
 pub struct Runs(Arc<AtomicUsize>);
 
@@ -61,7 +61,7 @@ impl Runs {
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Returns the count.
+    /// Returns how many handlers have begun.
     #[must_use]
     pub fn count(&self) -> usize {
         self.0.load(Ordering::SeqCst)

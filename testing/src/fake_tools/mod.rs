@@ -1,8 +1,8 @@
-//! Fake tools: the test chooses what they touch, whether they wait, and how they end.
+//! Makes fake tools. The test chooses what they touch, whether they wait, and how they end.
 //!
-//! A handler counts its run, writes if its tool is transactional, and waits at the tool's [`Gate`]. It ends as [`End`]
-//! says: with data, a broken rule, a fault or a panic. The test waits until handlers have arrived at the gate and then
-//! releases them, so it needs no sleep.
+//! A handler counts its run, writes if its tool is transactional, and waits at the tool's [`Gate`]. Then it ends as
+//! [`End`] says: with data, a broken rule, a fault or a panic. The test waits until handlers have arrived at the gate
+//! and then releases them, so it needs no sleep.
 //!
 //! ```
 //! # use madang_testing::{FakeTool, Gate};
@@ -12,9 +12,10 @@
 //! ```
 //!
 //! Invariants:
-//! - A run counts from the handler's first step, whatever its end.
+//! - A run counts from the handler's first step on, however it ends.
 //! - At its gate, a transactional tool has written and its transaction is open.
-//! - Clones of a [`Gate`] are one gate, and clones of [`Runs`] one counter: the test keeps one, the tool the other.
+//! - Clones of a [`Gate`] are one gate, and clones of [`Runs`] are one counter. The test keeps one of them, and the
+//!   tool the other.
 
 mod gate;
 #[cfg(test)]
@@ -39,8 +40,8 @@ use madang_actors::{
 
 pub use gate::{Gate, Runs};
 
-/// A tool for tests. It writes if it is transactional, waits at its gate if it has one, then ends as the test says. By
-/// default it returns its arguments.
+/// A tool for tests. It writes if it is transactional, waits at its gate if it has one, and then ends as the test says.
+/// By default it returns its arguments.
 pub struct FakeTool {
     spec: ToolSpec,
     touches: Touches,
@@ -63,7 +64,7 @@ enum Touches {
     Transaction,
 }
 
-/// The end of a fake tool.
+/// How a fake tool ends.
 #[derive(Debug, Clone, Default)]
 pub enum End {
     /// Returns its arguments.
@@ -73,7 +74,7 @@ pub enum End {
     Give(ToolOutcome),
     /// Reports a broken rule: its code and its reason.
     Refuse(&'static str, &'static str),
-    /// Fails unexpectedly. `Fault::SERIALIZE` is the fault of a typed tool whose outcome is no JSON.
+    /// Fails unexpectedly. `Fault::SERIALIZE` is the fault of a typed tool whose outcome cannot be written as JSON.
     Fail(Fault),
     /// Panics with this text.
     Panic(&'static str),
@@ -88,26 +89,26 @@ pub enum End {
 pub struct Payload;
 
 impl FakeTool {
-    /// Creates a tool that reads outside of the store.
+    /// Creates a tool that reads outside the store.
     #[must_use]
     pub fn read(name: &str) -> Self {
         Self::new(name, EffectPolicy::Read, Touches::Nothing)
     }
 
-    /// Creates a tool that reads the memory store's value of its own name, and returns it as `value` beside its
+    /// Creates a tool that reads the memory store's value of the tool's own name. It returns that as `value`, with its
     /// arguments.
     #[must_use]
     pub fn read_store(name: &str) -> Self {
         Self::new(name, EffectPolicy::Read, Touches::Reader)
     }
 
-    /// Creates a tool with effects outside of the store, which asks no question.
+    /// Creates a tool with effects outside the store, about which no person is asked.
     #[must_use]
     pub fn write(name: &str) -> Self {
         Self::new(name, EffectPolicy::Write, Touches::Nothing)
     }
 
-    /// Creates a tool with effects outside of the store, which a person must confirm.
+    /// Creates a tool with effects outside the store, which a person must confirm.
     #[must_use]
     pub fn destructive(name: &str) -> Self {
         Self::new(name, EffectPolicy::Destructive, Touches::Nothing)
@@ -139,7 +140,7 @@ impl FakeTool {
         }
     }
 
-    /// Changes its description: schema, timeout, concurrency.
+    /// Changes its description, such as schema, timeout or concurrency.
     #[must_use]
     pub fn with_spec(mut self, change: impl FnOnce(ToolSpec) -> ToolSpec) -> Self {
         self.spec = change(self.spec);
@@ -153,14 +154,14 @@ impl FakeTool {
         self
     }
 
-    /// Asks a person only for calls that this selects.
+    /// Asks a person only about the calls for which `asks` returns true.
     #[must_use]
     pub fn asks(mut self, asks: fn(&Value) -> bool) -> Self {
         self.asks = asks;
         self
     }
 
-    /// Sets the text of its question.
+    /// Sets the consequence that its question shows.
     #[must_use]
     pub fn consequence(mut self, text: impl Into<String>) -> Self {
         self.consequence = Some(text.into());
@@ -174,21 +175,21 @@ impl FakeTool {
         self
     }
 
-    /// Waits at this gate before it ends.
+    /// Makes each call wait at this gate before it ends.
     #[must_use]
     pub fn gate(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
         self
     }
 
-    /// Sets its end.
+    /// Sets how it ends.
     #[must_use]
     pub fn end(mut self, end: End) -> Self {
         self.end = end;
         self
     }
 
-    /// Returns the counter of its handlers; take it before the tool is registered.
+    /// Returns the counter of its handlers. Take it before the tool is registered.
     #[must_use]
     pub fn runs(&self) -> Runs {
         self.runs.clone()

@@ -7,11 +7,11 @@ use serde_json::Value;
 use super::{layer::Layer, shared::Shared};
 use madang_actors::port::Reader;
 
-/// The connection of a [`MemoryStore`](super::MemoryStore): values by name, in the store's own transaction.
+/// The connection of a [`MemoryStore`](super::MemoryStore). It keeps values by name, in the store's own transaction.
 #[derive(Debug)]
 pub struct MemoryConnection {
     shared: Arc<Shared>,
-    /// The changes of the open transaction, one layer a savepoint; `None` for a reader.
+    /// The changes of the open transaction, one layer for each savepoint. `None` for a reader.
     layers: Option<Vec<Layer>>,
 }
 
@@ -29,7 +29,7 @@ impl MemoryConnection {
         Self { shared, layers: Some(vec![Layer::default()]) }
     }
 
-    /// Returns the value of this name.
+    /// Returns the value of this name, or `None` if there is none.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<Value> {
         self.find(|layer| layer.values.get(name).cloned()).flatten()
@@ -48,16 +48,16 @@ impl MemoryConnection {
     /// Sets a value.
     ///
     /// # Errors
-    /// [`ReadOnly`] on a reader.
+    /// Returns [`ReadOnly`] on a reader.
     pub fn put(&mut self, name: impl Into<String>, value: Value) -> Result<(), ReadOnly> {
         self.top().ok_or(ReadOnly)?.values.insert(name.into(), Some(value));
         Ok(())
     }
 
-    /// Removes a value.
+    /// Removes a value. Does nothing if there is none.
     ///
     /// # Errors
-    /// [`ReadOnly`] on a reader.
+    /// Returns [`ReadOnly`] on a reader.
     pub fn remove(&mut self, name: impl Into<String>) -> Result<(), ReadOnly> {
         self.top().ok_or(ReadOnly)?.values.insert(name.into(), None);
         Ok(())

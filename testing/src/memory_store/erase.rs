@@ -22,7 +22,7 @@ impl MemoryTransaction {
             bytes += text.filter(|_| seq > erased_to).unwrap_or_default();
         }
         for mut turn in self.of_all_layers(session, with_instructions) {
-            // A later layer may have the turn without them already.
+            // A later layer may already have the turn without them.
             let id = turn.open.turn;
             let latest = self.find(session, |table| table.turns.get(&id).cloned());
             if latest.is_some_and(|turn| turn.open.options.instructions.is_some()) {

@@ -1,4 +1,4 @@
-//! The tables of the memory store, and uncommitted changes to them: one type for both.
+//! The tables of the memory store, and uncommitted changes of them. One type is both.
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry as Slot},
@@ -29,7 +29,7 @@ pub(super) struct Layer {
     pub(super) proposed: Vec<CallId>,
     /// The bytes stored of each user.
     pub(super) stored: HashMap<UserId, u64, RandomState>,
-    /// Values of fake tools; `None` where one was removed.
+    /// Values of fake tools. `None` if one was removed.
     pub(super) values: BTreeMap<String, Option<Value>>,
 }
 
@@ -37,15 +37,15 @@ pub(super) struct Layer {
 #[derive(Debug, Default)]
 pub(super) struct SessionTable {
     pub(super) opened: Option<(UserId, Timestamp)>,
-    /// The moment by which the session is listed, if it is; the outer `None` if this layer does not change it.
+    /// The moment by which the session is listed, if it is. The outer `None` means that this layer does not change it.
     pub(super) last_at: Option<Option<Timestamp>>,
     /// Whether its chat is temporary.
     pub(super) is_temporary: bool,
-    /// The number up to which its entries are erased; `None` if this layer does not change it.
+    /// The number up to which its entries are erased. `None` if this layer does not change it.
     pub(super) erased_to: Option<u64>,
-    /// Boxed: a node of the tree has room for eleven, and most layers have one.
+    /// They are boxed, because a node of the tree has room for eleven and most layers have one.
     pub(super) turns: BTreeMap<TurnId, Box<Turn>>,
-    /// The open turn; the outer `None` if this layer does not change it.
+    /// The open turn. The outer `None` means that this layer does not change it.
     pub(super) open: Option<Option<TurnId>>,
     pub(super) entries: BTreeMap<u64, Entry>,
     pub(super) links: Vec<Link>,
@@ -57,7 +57,7 @@ pub(super) struct Turn {
     pub(super) began: Timestamp,
     pub(super) open: OpenTurn,
     pub(super) end: Option<StoredEnd>,
-    /// The moment of its end, and the entry behind which it ended.
+    /// The moment of its end, and the entry after which it ended.
     pub(super) ended: Option<(Timestamp, u64)>,
 }
 
@@ -65,12 +65,12 @@ pub(super) struct Turn {
 #[derive(Debug)]
 pub(super) enum Entry {
     Message(Box<ChatMessage>),
-    /// A position kept for a call, which becomes an entry once it has ended.
+    /// A position that is kept for a call, which becomes an entry after it has ended.
     Call(CallId, TurnId),
 }
 
 impl Layer {
-    /// Takes over newer changes.
+    /// Adds newer changes to this layer.
     pub(super) fn absorb(&mut self, newer: Self) {
         for (session, changes) in newer.sessions {
             match self.sessions.entry(session) {
@@ -125,7 +125,7 @@ impl Layer {
         part.done()
     }
 
-    /// Returns the message at a position; `None` for a call that has not ended.
+    /// Returns the message at a position. Returns `None` for a call that has not ended.
     fn message(&self, entry: &Entry) -> Option<ChatMessage> {
         match entry {
             Entry::Message(message) => Some((**message).clone()),
@@ -151,7 +151,7 @@ impl Layer {
         open.into_iter().map(|(_, interrupted)| interrupted).collect()
     }
 
-    /// Lists the temporary chats that have a text, and no more than `most`.
+    /// Lists at most `most` temporary chats that have a text.
     pub(super) fn temporary(&self, most: usize) -> Vec<TemporaryChat> {
         let tables = self.sessions.iter().filter(|(_, table)| table.is_temporary);
         let with_text = tables.filter(|(_, table)| {
@@ -168,7 +168,7 @@ impl Layer {
         chats
     }
 
-    /// Finds the turn that was submitted with a key.
+    /// Returns the turn that was submitted with a key.
     pub(super) fn submitted(
         &self,
         session: &SessionId,
@@ -178,7 +178,7 @@ impl Layer {
         Some(SubmittedTurn { turn: turn.open.turn, text: turn.open.text, end: turn.end.clone() })
     }
 
-    /// Finds a turn by its id.
+    /// Returns the turn with this id.
     pub(super) fn turn(&self, session: &SessionId, turn: TurnId) -> Option<StoredTurn> {
         let table = self.sessions.get(session)?;
         let found = table.turns.get(&turn)?;
@@ -220,7 +220,7 @@ impl Layer {
                     + 1
             }
         };
-        // One call is found by its id, without a walk over all.
+        // One call is found by its id, without going through all of them.
         let calls = if let (SelectedCalls::One(call), None) = (&filter.calls, &filter.after) {
             std::slice::from_ref(call)
         } else {
@@ -272,7 +272,7 @@ impl SessionTable {
         self.turns.get(&self.open.flatten()?).map(Box::as_ref)
     }
 
-    /// Finds the turn that was submitted under this key.
+    /// Returns the turn that was submitted with this key.
     pub(super) fn turn_of(&self, key: &IdempotencyKey) -> Option<&Turn> {
         self.turns
             .values()

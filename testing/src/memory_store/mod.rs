@@ -1,11 +1,16 @@
-//! Keeps chats and ledger in memory, with the semantics of a database and with faults on demand.
+//! Keeps chats and ledger in memory, as a database does, with faults on demand.
 //!
-//! The committed state is a `layer`. A `transaction` puts one layer on it for each savepoint. Keeping a savepoint
-//! merges its layer into the one below, and undoing drops it. The commit merges all layers. Readers see only the
-//! committed state. `session_list` lists chats, `connection` is the part that fake tools use, and `forget` erases a user.
+//! The committed state is a `layer`. A `transaction` puts one layer on it for each savepoint. To keep a savepoint
+//! merges its layer into the one below, and to undo it drops the layer. The commit merges all layers. Readers see only
+//! the committed state. `session_list` lists chats, `connection` is the part that fake tools use, and `forget` erases a
+//! user.
 //!
-//! Invariants: one transaction is open at a time; a dropped transaction leaves nothing; a refused write changes
-//! nothing. The store contract checks them, and a proof compares each answer with SQLite's.
+//! Invariants:
+//! - One transaction is open at a time.
+//! - A dropped transaction leaves nothing.
+//! - A refused write changes nothing.
+//!
+//! The store contract checks them, and a proof compares each answer with that of SQLite.
 //!
 //! ```
 //! # use madang_testing::MemoryStore;
@@ -43,11 +48,11 @@ use madang_actors::{
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
 
-/// A store in memory. One transaction is open at a time; clones share everything.
+/// A store in memory. One transaction is open at a time. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct MemoryStore(Arc<Shared>);
 
-/// Holds commits back while it lives.
+/// Holds commits back until it is dropped.
 #[derive(Debug)]
 #[must_use = "dropped, it lets commits pass again"]
 pub struct Paused {
@@ -55,7 +60,7 @@ pub struct Paused {
 }
 
 impl MemoryStore {
-    /// Creates an empty store. Its keys are random and secret: nothing in memory outlives them.
+    /// Creates an empty store. Its keys are random and secret, because nothing in memory outlives them.
     #[must_use]
     pub fn new() -> Self {
         Self::with_keys(SealKeys::for_this_process().expect("the system has random numbers"))
@@ -67,13 +72,13 @@ impl MemoryStore {
         Self(Arc::new(Shared { keys, ..Shared::default() }))
     }
 
-    /// Holds commits back until the returned value is dropped. Writes hang meanwhile, and reads go on.
+    /// Holds commits back until the returned value is dropped. Meanwhile writes hang, and reads go on.
     pub async fn pause(&self) -> Paused {
         Paused { _gate: self.0.gate.clone().write_owned().await }
     }
 
-    /// Delays the next answer about the turn of a key until the returned sender is dropped; the answer shows the store
-    /// as it was asked. A second call delays the answer after that.
+    /// Delays the next answer about the turn of a key until the returned sender is dropped. The answer shows the store
+    /// at the moment of the question. A second call delays the answer after that.
     pub fn answer_about_a_key_late(&self) -> oneshot::Sender<()> {
         let (go, goes) = oneshot::channel();
         self.0.late.lock().unwrap_or_else(PoisonError::into_inner).push_back(goes);
@@ -100,8 +105,8 @@ impl MemoryStore {
         self.0.faults().links = Some(StoreError::unavailable(OnPurpose));
     }
 
-    /// Makes the next commit fail, with nothing written. A further call, also of the next two, is about the commit after
-    /// that.
+    /// Makes the next commit fail, with nothing written. A further call of this or of the next two methods is about the
+    /// commit after that.
     pub fn fail_next_commit(&self) {
         self.0.faults().commits.push_back((StoreError::unavailable(OnPurpose), Committed::No));
     }
@@ -111,18 +116,18 @@ impl MemoryStore {
         self.0.faults().commits.push_back((StoreError::unknown(OnPurpose), Committed::No));
     }
 
-    /// Makes the next commit succeed and lose its answer.
+    /// Makes the next commit succeed but lose its answer.
     pub fn lose_next_commit_reply(&self) {
         self.0.faults().commits.push_back((StoreError::unknown(OnPurpose), Committed::Yes));
     }
 
-    /// Counts the commits: the durable waits of a turn.
+    /// Returns how many commits were made. Each is a durable wait of a turn.
     #[must_use]
     pub fn commits(&self) -> u64 {
         self.0.commits.load(Relaxed)
     }
 
-    /// Counts the reads of its ledger.
+    /// Returns how often its ledger was read.
     #[must_use]
     pub fn readings(&self) -> u64 {
         self.0.readings.load(Relaxed)

@@ -22,7 +22,7 @@ impl Layer {
         summaries
     }
 
-    /// Sums up a session; `None` if it is not listed.
+    /// Sums up a session. Returns `None` if it is not listed.
     fn summary(&self, session: &SessionId, table: &SessionTable) -> Option<SessionSummary> {
         let ((_, opened_at), last_at) = (table.opened.as_ref()?, table.last_at.flatten()?);
         let open_turn = table.open_turn().map(|turn| turn.open.turn);
@@ -45,7 +45,8 @@ impl Layer {
         })
     }
 
-    /// Returns the position behind the last entry before any call that has not ended, or behind the end of its turn.
+    /// Returns the position after the last entry before any call that has not ended, or after the end of that entry's
+    /// turn.
     fn last_cursor(&self, table: &SessionTable) -> EventCursor {
         let is_open = |entry: &Entry| match entry {
             Entry::Call(call, _) => self.calls.get(call).is_none_or(|row| row.ended_at.is_none()),

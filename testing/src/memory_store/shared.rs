@@ -23,7 +23,7 @@ pub(super) struct Shared {
     pub(super) committed: RwLock<Layer>,
     /// Held by the open transaction.
     pub(super) writer: Arc<Turnstile<()>>,
-    /// Commits pass it, and a pause closes it.
+    /// Each commit passes it, and a pause closes it.
     pub(super) gate: Arc<Gate<()>>,
     pub(super) faults: Mutex<Faults>,
     pub(super) commits: AtomicU64,

@@ -239,7 +239,7 @@ impl MemoryTransaction {
         }
     }
 
-    /// Counts the bytes of erased texts no more.
+    /// Uncounts the bytes of erased texts.
     pub(super) fn uncount(&mut self, session: &SessionId, bytes: u64) {
         if let Some((user, stored)) = self.stored_of(session) {
             self.top().stored.insert(user, stored - bytes);
@@ -252,7 +252,7 @@ impl MemoryTransaction {
         }
     }
 
-    /// Refuses a second use of a standing approval under the same number.
+    /// Refuses a second use of a standing approval with the same number.
     fn must_be_unused(&self, session: &SessionId, use_of: &Approval) -> Result<(), StoreError> {
         let Approval::Standing { by_call: its, number: nth, .. } = use_of else { return Ok(()) };
         let is_same = |row: Arc<LedgerRow>| {

@@ -9,7 +9,7 @@ use madang_actors::{
     protocol::{Completion, CompletionDelta, FinishReason, Usage, WantedCall},
 };
 
-/// The pieces in which a text is streamed, if it has as many characters.
+/// The number of pieces in which a text is streamed, if it has as many characters.
 const DELTAS: usize = 4;
 
 /// One completion of a script.
@@ -24,46 +24,46 @@ pub struct ScriptedCompletion {
 }
 
 impl ScriptedCompletion {
-    /// Says a text.
+    /// Creates a completion that says a text.
     #[must_use]
     pub fn text(text: impl Into<Arc<str>>) -> Self {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// Asks for a tool. Arguments that are a string are the raw text that the model wrote.
+    /// Creates a completion that asks for a tool. Arguments that are a string are the raw text that the model wrote.
     #[must_use]
     pub fn call(name: impl Into<Arc<str>>, arguments: &Value) -> Self {
         Self::default().and_call(name, arguments)
     }
 
-    /// Fails with this kind of error, after the text.
+    /// Creates a completion that fails with this kind of error, after its text.
     #[must_use]
     pub fn error(kind: impl Into<Arc<str>>) -> Self {
         Self { error: Some(kind.into()), ..Self::default() }
     }
 
-    /// Asks for one more tool.
+    /// Adds one more call of a tool.
     #[must_use]
     pub fn and_call(mut self, name: impl Into<Arc<str>>, arguments: &Value) -> Self {
         self.calls.push(WantedCall::new(name, raw(arguments)));
         self
     }
 
-    /// Says a text before the calls or the failure.
+    /// Adds a text that the model says before the calls or the failure.
     #[must_use]
     pub fn saying(mut self, text: impl Into<Arc<str>>) -> Self {
         self.text = text.into();
         self
     }
 
-    /// Thinks this before the text.
+    /// Adds what the model thinks before the text.
     #[must_use]
     pub fn thinking(mut self, thinking: impl Into<Arc<str>>) -> Self {
         self.thinking = thinking.into();
         self
     }
 
-    /// Takes this long, spread over the text, which begins at once.
+    /// Sets how long it takes. The time is spread over the text, which begins at once.
     #[must_use]
     pub fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;

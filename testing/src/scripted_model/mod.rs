@@ -1,8 +1,8 @@
 //! A model that follows a script, for whole turns in tests, demonstrations and benches.
 //!
-//! A script is a list of completions. Each has a text, calls or an error, and a delay (`completion`); `script` reads
+//! A script is a list of completions. Each has a text, calls or an error, and a delay (`completion`). `script` reads
 //! them from JSON lines. The model plays the next completion for each request, whichever session asks, unless a session
-//! has a script of its own. It streams texts in a few pieces and stops when it is cancelled.
+//! has a script of its own. It streams texts in a few pieces, and stops when it is cancelled.
 //!
 //! ```
 //! # use madang_testing::ScriptedModel;
@@ -36,8 +36,8 @@ use madang_actors::{
 pub use completion::ScriptedCompletion;
 pub use script::ScriptError;
 
-/// A model that follows a script: one completion after the other, whichever session asks. After the last it fails with
-/// [`ModelError::SCRIPT_EXHAUSTED`].
+/// A model that follows a script, one completion after the other, whichever session asks. After the last one, each
+/// request fails with [`ModelError::SCRIPT_EXHAUSTED`].
 ///
 /// A completion may ask for several tools, and any number of completions run at once. Clones share the script.
 #[derive(Debug, Clone)]
@@ -51,7 +51,7 @@ pub struct ScriptedModel {
 struct Scripts {
     of_all: ScriptCursor,
     of_session: HashMap<SessionId, ScriptCursor>,
-    /// The script of a session without one of its own; `None`: the shared script.
+    /// The script of a session without one of its own. `None` if it takes the shared script.
     of_each: Option<ScriptCursor>,
 }
 
@@ -74,7 +74,7 @@ impl ScriptedModel {
         })
     }
 
-    /// Plays this script for each session, again and again: for benches.
+    /// Plays this script for each session again and again, as benches do.
     #[must_use]
     pub fn repeating(script: impl IntoIterator<Item = ScriptedCompletion>) -> Self {
         let each = ScriptCursor { is_repeating: true, ..ScriptCursor::once(script) };
@@ -85,7 +85,7 @@ impl ScriptedModel {
         })
     }
 
-    /// Plays a script for this session, once; other sessions keep theirs.
+    /// Plays a script for this session, once. Other sessions keep theirs.
     #[must_use]
     pub fn for_session(
         self,
@@ -96,7 +96,7 @@ impl ScriptedModel {
         self
     }
 
-    /// Sets how many completions run at once; the rest wait.
+    /// Sets how many completions run at once. Others wait.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.info.max_concurrent = count;

@@ -8,10 +8,11 @@ use serde_json::Value;
 use super::{ScriptedCompletion, ScriptedModel, completion::raw};
 use madang_actors::protocol::{Usage, WantedCall};
 
-/// Reads a script: JSON lines, one completion each.
+/// Reads a script of JSON lines, with one completion in each.
 ///
-/// `{"text":".."}`, `{"text":"..","tool_calls":[{"name":"..","arguments":{..}}]}`, `{"error":".."}`, each with an
-/// optional `"thinking"`, `"usage"` and `"delay_ms"`. Arguments that are a string are the raw text that the model wrote. Blank lines are skipped.
+/// A line is `{"text":".."}`, `{"text":"..","tool_calls":[{"name":"..","arguments":{..}}]}` or `{"error":".."}`. Each
+/// may also have `"thinking"`, `"usage"` and `"delay_ms"`, in milliseconds. Arguments that are a string are the raw
+/// text that the model wrote. Blank lines are skipped.
 impl FromStr for ScriptedModel {
     type Err = ScriptError;
 
@@ -23,7 +24,7 @@ impl FromStr for ScriptedModel {
     }
 }
 
-/// The reason why a script cannot be read.
+/// Why a script cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line} of the script {problem}")]
 pub struct ScriptError {
@@ -80,7 +81,7 @@ fn no_arguments() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
-/// Returns serde_json's message without the line, which is always the first of one.
+/// Returns serde_json's message without its line, which is always the first because a script is read line by line.
 fn problem_of(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());

@@ -1,4 +1,4 @@
-//! Promises about approvals, which a store enforces itself.
+//! Promises about approvals, which a store itself enforces.
 
 use serde_json::{Value, json};
 
@@ -69,7 +69,8 @@ pub async fn an_approval_is_used_before_it_expires(store: &dyn Store) {
     written(store, &[step("s", 1, 499, running(7))]).await;
 }
 
-/// An approval begins one handler, even if it is used again with the same time and content, in one transaction or in two.
+/// An approval begins one handler, even if it is used again with the same time and content, in one transaction or in
+/// two.
 pub async fn an_approval_is_used_once(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -109,7 +110,7 @@ pub async fn only_approved_arguments_run(store: &dyn Store) {
     assert_eq!(row(store, 1).await.arguments, json!({ "id": "수면" }).into());
 }
 
-/// Arguments that the user edits are approved under their own digest, and the asked arguments are kept beside them.
+/// Arguments that the user edits are approved under their own digest, and the arguments of the question are kept too.
 pub async fn an_edit_is_approved_under_its_own_digest_and_both_are_kept(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -179,7 +180,7 @@ pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Stor
     .await;
 }
 
-/// A standing approval covers no other tool, schema, user or session; an approval of one call covers no other call.
+/// A standing approval covers no other tool, schema, user or session. An approval of one call covers no other call.
 pub async fn a_standing_approval_covers_nothing_else(store: &dyn Store) {
     given(store).await;
     asked(store, 2, 2).await;

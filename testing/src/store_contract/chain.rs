@@ -10,7 +10,7 @@ use madang_actors::{
     protocol::{Effect, ToolOutcome},
 };
 
-/// The links verify, and the session's row states their end.
+/// The links verify, and the row of the session has their end.
 pub async fn the_chain_verifies_and_ends_where_the_session_says(store: &dyn Store) {
     chat(store, "s").await;
     let (links, end) = store.links(&session("s")).await.expect("the store can be read");

@@ -224,7 +224,7 @@ impl OpenTransaction {
         self.keep().await;
     }
 
-    /// Does the same for a part that names this call ahead.
+    /// Begins a part that names this call ahead, with these facts, and keeps it.
     pub(super) async fn kept_for(&mut self, call: (&str, u128), writes: &[Write]) {
         self.savepoint_for(call).await;
         self.write(writes).await;

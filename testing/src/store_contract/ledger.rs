@@ -107,14 +107,14 @@ pub async fn an_illegal_step_is_refused_and_changes_nothing(store: &dyn Store) {
             matches!(error, StoreError::Illegal(found) if found == illegal(Some(CallState::Running), to))
         );
     }
-    // A legal step before an illegal one: the transaction is undone as a whole.
+    // A legal step comes before an illegal one, and the whole transaction is undone.
     refused(store, &[step("s", 1, 4, Transition::Ended(ok("a"))), step("s", 1, 5, running(1))])
         .await;
     assert_eq!(row(store, 1).await, before);
 }
 
-/// A step may be sent again if its answer was lost. The start of the handler may not: its writer runs the handler, and
-/// only one may.
+/// A step may be sent again if its answer was lost. The start of the handler may not, because its writer runs the
+/// handler and only one may.
 pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     chat(store, "s").await;
     for again in
@@ -133,7 +133,7 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     }
 }
 
-/// A value that could not be read again is refused before it is written; the other transaction is written.
+/// A value that could not be read again is refused before it is written, and the other transaction is written.
 pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
     chat(store, "s").await;
     let ended = |data| Transition::Ended(Ended { outcome: ToolOutcome::ok(data), ..ok("done") });
@@ -182,7 +182,7 @@ pub async fn a_call_runs_only_what_was_approved_by_its_user(store: &dyn Store) {
     assert_eq!(row(store, 1).await.state, CallState::Running);
 }
 
-/// An ended call stands in the transcript under the number of its proposal.
+/// An ended call is in the transcript under the number of its proposal.
 pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
     chat(store, "s").await;
     written(
@@ -209,7 +209,7 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
     );
 }
 
-/// A call that ended before a question keeps its validated arguments; no other call gets arguments at its end.
+/// A call that ended before a question keeps its validated arguments. No other call gets arguments at its end.
 pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Store) {
     chat(store, "s").await;
     let validated = Arc::new(json!({ "id": "수면" }));
@@ -243,7 +243,7 @@ pub async fn a_discarded_result_stays_in_the_ledger_only(store: &dyn Store) {
     );
 }
 
-/// A call whose handler never began had no effect: the store takes no other end.
+/// A call whose handler never began had no effect. The store accepts no other end.
 pub async fn a_call_that_never_ran_has_no_effect(store: &dyn Store) {
     chat(store, "s").await;
     let steps = [proposed(1), awaiting(7), approved(7, "kim"), running(7)];
@@ -333,7 +333,7 @@ pub async fn facts_of_one_transaction_build_on_each_other(store: &dyn Store) {
     }
 }
 
-/// The first of several refused facts is reported: an illegal step does not hide that its call was never proposed.
+/// The first of several refused facts is reported. An illegal step does not hide that its call was never proposed.
 pub async fn the_first_refusal_is_reported(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[step("s", 1, 2, proposed(1))]).await;

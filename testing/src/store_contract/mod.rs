@@ -1,6 +1,6 @@
-//! The promises of every store: one function each, run on an empty store.
+//! The promises of every store. Each is a function that runs on an empty store.
 //!
-//! [`store_contract!`](macro@crate::store_contract) makes a test of each promise, named like it. A failing test thus
+//! [`store_contract!`](macro@crate::store_contract) makes a test of each promise, with its name. A failing test thus
 //! states the broken promise.
 //!
 //! ```
@@ -11,9 +11,9 @@
 //! ```
 //!
 //! Invariants:
-//! - A promise speaks of the port [`Store`] alone, so each store can be tested against it.
-//! - Each test opens an empty store of its own, so no promise builds on what another has written.
-//! - The macro tests each promise of this folder; a new one needs a line in its list.
+//! - A promise is only about the port [`Store`], so each store can be tested against it.
+//! - Each test opens an empty store of its own, so no promise depends on what another has written.
+//! - The macro tests each promise of this folder. A new one needs a line in its list.
 
 mod approvals;
 mod chain;
@@ -52,7 +52,7 @@ pub async fn keeps(store: &dyn Store, promise: impl AsyncFnOnce(&dyn Store)) {
     store.close().await;
 }
 
-/// Makes a `#[tokio::test]` of each promise. Takes an async closure that gives an empty store in an `Arc`.
+/// Makes a `#[tokio::test]` of each promise. Takes an async closure that returns an empty store in an `Arc`.
 #[macro_export]
 macro_rules! store_contract {
     ($open:expr) => {

@@ -10,7 +10,8 @@ use madang_actors::{
     protocol::{Content, Effect, EffectResolution, ResolvedBy, ToolOutcome},
 };
 
-/// An unknown effect is resolved once; the first finding counts. The row and the transcript show it beside the outcome.
+/// An unknown effect is resolved once, and the first finding counts. The row and the transcript show it with the
+/// outcome.
 pub async fn an_unknown_effect_is_resolved_once(store: &dyn Store) {
     use EffectResolution::{DidNot, TookEffect};
     chat(store, "s").await;
@@ -57,7 +58,7 @@ pub async fn an_unknown_effect_is_resolved_once(store: &dyn Store) {
     }
 }
 
-/// Only an unknown effect is resolved, and among people only by the call's user.
+/// Only an unknown effect is resolved, and of all people only the call's user may resolve it.
 pub async fn only_an_unknown_effect_is_resolved_and_by_the_calls_user(store: &dyn Store) {
     chat(store, "s").await;
     let end = |effect| Transition::Ended(Ended { effect, ..ok("") });

@@ -10,7 +10,7 @@ use madang_actors::{
     protocol::TurnOptions,
 };
 
-/// Makes a turn that begins only if no more than this is stored.
+/// Makes a turn that begins only if no more than this is stored of its user.
 fn bounded(name: &str, number: u128, max_stored_bytes: u64) -> Write {
     bounded_with(name, number, max_stored_bytes, TurnOptions::default())
 }
@@ -44,7 +44,7 @@ async fn is_full(store: &dyn Store, turn: Write) -> bool {
     }
 }
 
-/// A turn begins only if no more is stored of its user than it allows. All sessions of that user count, and no other's.
+/// A turn begins only if no more is stored of its user than it allows. All sessions of that user count, and no others.
 pub async fn a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says(store: &dyn Store) {
     let stored = two_chats(store).await;
     for name in ["s", "t"] {

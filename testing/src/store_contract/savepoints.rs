@@ -86,7 +86,7 @@ pub async fn a_refused_write_leaves_the_transaction_usable(store: &dyn Store) {
     assert_eq!(texts(store, "s").await, ["before", "after"]);
 }
 
-/// Reads run beside an open transaction and see nothing of it.
+/// Reads run while a transaction is open, and see nothing of it.
 pub async fn readers_see_only_what_is_committed(store: &dyn Store) {
     chat(store, "s").await;
     let mut transaction = OpenTransaction::begin(store).await;

@@ -10,7 +10,7 @@ use madang_actors::{
     protocol::{ChatMessage, Content, EventCursor, Notice},
 };
 
-/// Reads the whole list of a user, this many sessions at once.
+/// Reads the whole list of a user, at most `at_once` sessions in each read.
 async fn listed(store: &dyn Store, owner: &str, at_once: usize) -> Vec<SessionSummary> {
     let mut page = SessionPage::of(at_once).expect("a page of some sessions");
     let mut all = Vec::new();
@@ -63,7 +63,7 @@ fn ended_at(name: &str, number: u128, behind: u64, millis: i64) -> Write {
     ended
 }
 
-/// Pages of any size give the same list: newest first, those of one moment by their ids, and no other user's.
+/// Pages of any size make the same list: newest first, those of the same moment by their ids, and no other user's.
 pub async fn a_users_chats_are_listed_newest_first_in_pages_of_any_size(store: &dyn Store) {
     for (name, owner, millis) in [
         ("b", "kim", 5),
@@ -83,7 +83,7 @@ pub async fn a_users_chats_are_listed_newest_first_in_pages_of_any_size(store: &
         assert_eq!(names(store, "lee", at_once).await, ["hers too", "hers"], "{at_once} at once");
         assert_eq!(names(store, "no one", at_once).await, [""; 0]);
     }
-    // The position of another user's session is a position all the same, and so is its text.
+    // The position of another user's session is a position nevertheless, and so is its text.
     let hers = listed(store, "lee", 8).await.pop().expect("she has two").position();
     let hers = hers.to_string().parse().expect("a position is read as it is written");
     let page = SessionPage::of(2).expect("a page of two").before(hers);
@@ -92,7 +92,7 @@ pub async fn a_users_chats_are_listed_newest_first_in_pages_of_any_size(store: &
     assert_eq!(behind, ["c", "b"]);
 }
 
-/// A session that was opened, and calls without a model, make no chat; the first message of the user does.
+/// A session that was opened, and calls without a model, make no chat. The first message of the user does.
 pub async fn a_session_is_listed_from_the_first_message_of_its_user_on(store: &dyn Store) {
     let ends = Transition::Ended(ok("done"));
     let without_a_model = [
@@ -122,7 +122,7 @@ pub async fn a_session_is_listed_from_the_first_message_of_its_user_on(store: &d
     assert_eq!(only(store).await, expected);
 }
 
-/// Messages of the user and ends of turns move a chat to the front; a clock that was set back moves none.
+/// Messages of the user and ends of turns move a chat to the front. A clock that was set back moves none.
 pub async fn a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_and_never_back(
     store: &dyn Store,
 ) {
@@ -148,7 +148,7 @@ pub async fn a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_
     written(store, &[began("a", 2), says("a", &entry(2, 4, 90, Content::Cleared))]).await;
     written(store, &[says("a", &text_of(2, 5, 41, "again"))]).await;
     assert_eq!(moments().await, both(("a", 41), ("b", 40)));
-    // Undone, it never was.
+    // An undone message never was.
     let mut undone = OpenTransaction::begin(store).await;
     undone.part(&[says("b", &text_of(1, 9, 99, "later"))]).await;
     undone.undo().await;
@@ -156,7 +156,7 @@ pub async fn a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_
     assert_eq!(moments().await, both(("a", 41), ("b", 40)));
 }
 
-/// The title is of the first text since the last clearing, or else of the first of all.
+/// The title is the first text since the last clearing, or else the first of all.
 pub async fn a_chat_is_titled_by_the_first_text_since_its_last_clearing(store: &dyn Store) {
     let long = format!(" {}\u{0}\n\t {} ", "수".repeat(70), "면".repeat(70));
     written(store, &[opened("s", "kim"), began("s", 1), says("s", &text_of(1, 5, 1, "fifth"))])
@@ -184,7 +184,8 @@ pub async fn a_chat_is_titled_by_the_first_text_since_its_last_clearing(store: &
     }
 }
 
-/// A reader that subscribes behind the cursor misses nothing: no call that has not ended yet, and no end of a turn.
+/// A reader that subscribes after the cursor misses nothing, neither a call that has not ended yet nor an end of a
+/// turn.
 pub async fn a_chats_cursor_stands_behind_its_last_event(store: &dyn Store) {
     written(store, &[opened("s", "kim"), began("s", 1), says("s", &text_of(1, 1, 1, "hi"))]).await;
     let entry = EventCursor::of_entry;
@@ -200,7 +201,7 @@ pub async fn a_chats_cursor_stands_behind_its_last_event(store: &dyn Store) {
         // A late entry of that turn, and one of the next.
         (vec![answered(1, 5)], entry(5)),
         (vec![began("s", 2), says("s", &text_of(2, 6, 1, "and?"))], entry(6)),
-        // The end stands in front of a call that goes on.
+        // The end is before a call that goes on.
         (vec![step("s", 3, 2, proposed_in(2, 7)), ended_behind("s", 2, 6)], entry(6).end()),
         (vec![began("s", 3), says("s", &text_of(3, 8, 1, "more"))], entry(6).end()),
         (vec![step("s", 3, 2, running(7)), step("s", 3, 3, ends())], entry(8)),

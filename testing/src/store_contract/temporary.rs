@@ -36,7 +36,7 @@ async fn temporary_chats(store: &dyn Store) -> Vec<TemporaryChat> {
     store.temporary(9).await.expect("the store lists them")
 }
 
-/// Erased texts are read nowhere, the ledger stays, and the chat goes on behind them.
+/// Erased texts are read nowhere, the ledger stays, and the chat goes on after them.
 pub async fn the_texts_of_a_temporary_chat_are_erased_and_its_ledger_stays(store: &dyn Store) {
     a_temporary_chat(store).await;
     let chain = verified(store, "s").await;
@@ -103,7 +103,7 @@ pub async fn a_temporary_chat_is_listed_while_it_has_a_text(store: &dyn Store) {
     assert_eq!(stored(store, "s").await.row.last_seq, 2);
 }
 
-/// No other chat is erased, and none whose erasure was undone.
+/// No other chat is erased, and none is whose erasure was undone.
 pub async fn only_a_temporary_chat_is_erased(store: &dyn Store) {
     written(store, &[opened("t", "kim"), began("t", 1), says("t", &text(1, "kept"))]).await;
     for name in ["t", "nowhere"] {

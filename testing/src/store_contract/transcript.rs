@@ -9,7 +9,7 @@ use madang_actors::{
     protocol::{ChatMessage, Content, Ending, Imported, Notice},
 };
 
-/// Opening a session again changes nothing; another user is refused.
+/// To open a session again changes nothing. Another user is refused.
 pub async fn a_session_is_opened_once_and_belongs_to_one_user(store: &dyn Store) {
     written(store, &[opened("s", "kim")]).await;
     let first = stored(store, "s").await;
@@ -24,7 +24,7 @@ pub async fn a_session_is_opened_once_and_belongs_to_one_user(store: &dyn Store)
     assert_eq!(store.owner(&session("s")).await.expect("the store can be read"), Some(user("kim")));
 }
 
-/// Reading an unknown session is no error.
+/// To read an unknown session is not an error.
 pub async fn an_unknown_session_is_none(store: &dyn Store) {
     written(store, &[opened("s", "kim")]).await;
     assert_eq!(store.session(&session("t")).await.expect("the store can be read"), None);
@@ -41,7 +41,7 @@ pub async fn nothing_is_written_for_a_session_that_was_never_opened(store: &dyn 
     assert_eq!(store.session(&session("s")).await.expect("the store can be read"), None);
 }
 
-/// Every kind of message comes back unchanged, also Korean and control characters.
+/// Every kind of message comes back unchanged, even with Korean and control characters.
 pub async fn messages_come_back_as_they_were_written_and_in_order(store: &dyn Store) {
     chat(store, "s").await;
     let entry = |seq, content| ChatMessage { seq, turn: turn(1), at: at(7), content };
@@ -54,7 +54,7 @@ pub async fn messages_come_back_as_they_were_written_and_in_order(store: &dyn St
         entry(6, Imported::user("{\"role\":\"cleared\"}").into()),
         entry(7, Imported::model("<tool_call>").into()),
     ];
-    // Not in the order of their numbers: a late one may follow others.
+    // They are not in the order of their numbers, because a late one may follow others.
     for index in [1, 0, 4, 6, 2, 5, 3] {
         written(store, &[says("s", &messages[index])]).await;
     }
@@ -79,7 +79,7 @@ pub async fn a_number_in_the_transcript_is_taken_once(store: &dyn Store) {
     );
 }
 
-/// A message names its turn; a tool call is no message.
+/// A message names its turn. A tool call is not a message.
 pub async fn a_message_needs_a_turn_that_has_begun(store: &dyn Store) {
     written(store, &[opened("s", "kim")]).await;
     refused(store, &[says("s", &text(1, "too early"))]).await;
@@ -121,8 +121,8 @@ pub async fn a_session_of_a_thousand_messages_is_read_whole(store: &dyn Store) {
     assert_eq!(stored(store, "s").await.messages, messages);
 }
 
-/// Parts of any size give the same entries as the whole. Each end of a turn comes once, behind the entry that it was
-/// written with, even if the turn has later entries.
+/// Parts of any size have the same entries as the whole. Each end of a turn comes once, after the entry with which it
+/// was written, even if the turn has later entries.
 pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_at_their_positions(
     store: &dyn Store,
 ) {
@@ -162,7 +162,7 @@ pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_at_their_posit
     assert_eq!(unknown.expect("the store can be read"), TranscriptPart::default());
 }
 
-/// A part has no more bytes than it may, and one entry where that is longer.
+/// A part has no more bytes than is allowed, or one entry if that is longer.
 pub async fn a_part_of_a_transcript_is_bounded_in_bytes(store: &dyn Store) {
     chat(store, "s").await;
     let long = "x".repeat(10_000);

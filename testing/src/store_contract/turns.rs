@@ -64,7 +64,7 @@ pub async fn an_open_turn_says_how_far_it_came(store: &dyn Store) {
     expected.resumes = 2;
     assert_eq!(open().await.as_ref(), Some(&expected));
 
-    // A round is progress: earlier resumes count no more.
+    // A round is progress, so earlier resumes no longer count.
     written(store, &[turn_step("s", 1, called(1, 2)), step("s", 1, 2, proposed(2))]).await;
     (expected.round, expected.from, expected.usage, expected.resumes) = (1, 2, SPENT, 0);
     assert_eq!(open().await.as_ref(), Some(&expected));
@@ -119,7 +119,7 @@ pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store
     written(store, &[ended("s", 2), began("s", 4), ended("s", 4), began("s", 5)]).await;
 }
 
-/// A turn of long ago is found by its id, with its first entry and its end; no turn of another session is.
+/// A turn of long ago is found by its id, with its first entry and its end. No turn of another session is found.
 pub async fn a_turn_is_found_by_its_id_with_its_first_entry_and_its_end(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[opened("t", "lee")]).await;
@@ -130,7 +130,7 @@ pub async fn a_turn_is_found_by_its_id_with_its_first_entry_and_its_end(store: &
     assert_eq!((find("s", 2).await, find("t", 1).await), (None, None));
     let fails = ended_with("s", 1, 3, failed());
     written(store, &[says("s", &text(3, "hi")), step("s", 1, 2, proposed(2)), fails]).await;
-    // Entries of other turns stand before and behind it.
+    // Entries of other turns are before and after it.
     let of_turn_2 = |seq| ChatMessage { turn: turn(2), ..text(seq, "again") };
     written(store, &[began("s", 2), says("s", &of_turn_2(1)), says("s", &of_turn_2(4))]).await;
     assert_eq!(find("s", 1).await, Some(StoredTurn { first: 2, end: Some((3, failed())) }));
