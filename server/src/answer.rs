@@ -1,4 +1,4 @@
-//! Answers with JSON, and answers that are held until their readers have taken them.
+//! Answers with JSON, and holds room for answers until their readers have taken them.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub(crate) fn json_text(text: Bytes) -> Response {
     (headers, Body::from(text)).into_response()
 }
 
-/// Counts an answer among the bytes on their way to its user, until they are sent. Streams count their pieces themselves.
-/// Only what changes nothing is refused for want of room.
+/// Counts an answer among the bytes on their way to its user, until they are sent. Streams count their pieces
+/// themselves. If there is no room, only an answer to a request that changes nothing is refused.
 pub(crate) async fn held(
     shared: &Arc<Shared>,
     user: &UserId,

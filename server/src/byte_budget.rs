@@ -1,4 +1,4 @@
-//! Bytes that the server holds for its users: so many for one of them, so many for all.
+//! Bounds the bytes that the server holds for each user, and for all users together.
 
 use std::{
     collections::HashMap,
@@ -20,10 +20,10 @@ pub(crate) struct ByteBudget {
     max_per_user: usize,
 }
 
-/// The users with bytes in memory, or who wait for room.
+/// The users who have bytes in memory, or wait for room.
 type Users = HashMap<UserId, Arc<Semaphore>>;
 
-/// Room for some bytes, which is free again when this is dropped.
+/// Room for some bytes. It is free again after this is dropped.
 #[derive(Debug)]
 pub(crate) struct BytePermit {
     of_user: OfUser,
@@ -31,16 +31,16 @@ pub(crate) struct BytePermit {
     bytes: u32,
 }
 
-/// The room of one user as one request sees it. The last of a user forgets the user.
+/// The room of one user, as one request sees it. When the last of them is dropped, the user is forgotten.
 #[derive(Debug)]
 struct OfUser {
     user: UserId,
-    /// The semaphore; `None` only while this is dropped.
+    /// The semaphore. `None` only while this is dropped.
     room: Option<Arc<Semaphore>>,
     users: Arc<Mutex<Users>>,
 }
 
-/// Tells whose bytes are too many.
+/// Whose bytes are too many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct NoRoom {
     is_of_user: bool,
@@ -48,17 +48,17 @@ pub(crate) struct NoRoom {
 }
 
 impl ByteBudget {
-    /// Makes a budget of so many bytes in all, and for one user.
+    /// Makes a budget of this many bytes for all users, and for one user.
     pub(crate) fn new(max: usize, max_per_user: usize) -> Self {
         let max = max.clamp(1, Semaphore::MAX_PERMITS);
         let all = Arc::new(Semaphore::new(max));
         Self { all, users: Arc::default(), max, max_per_user: max_per_user.clamp(1, max) }
     }
 
-    /// Takes room for this user, if there is enough. More than a user may have is taken as all of it.
+    /// Takes room for this user, if there is enough. More than a user may have counts as all that the user may have.
     ///
     /// # Errors
-    /// [`NoRoom`].
+    /// Returns [`NoRoom`] if there is not enough.
     pub(crate) fn try_take(&self, user: &UserId, bytes: usize) -> Result<Arc<BytePermit>, NoRoom> {
         let (bytes, of_user) = (self.part(bytes), self.of(user));
         let no_room = |is_of_user, max| move |_| NoRoom { is_of_user, max };
@@ -69,7 +69,8 @@ impl ByteBudget {
         Ok(Arc::new(BytePermit { of_user, all: self.all.clone(), bytes }))
     }
 
-    /// Takes room for this user as soon as there is enough. Those who wait come in order.
+    /// Takes room for this user as soon as there is enough. Those who wait get it in order. If the future is dropped,
+    /// it takes none.
     pub(crate) async fn take(&self, user: &UserId, bytes: usize) -> Arc<BytePermit> {
         const OPEN: &str = "no semaphore of a budget is closed";
         let (bytes, of_user) = (self.part(bytes), self.of(user));
@@ -91,7 +92,7 @@ impl ByteBudget {
 }
 
 impl BytePermit {
-    /// Gives the bytes, for which the room is held until the last of them is dropped. Several may have one room.
+    /// Returns the bytes, and holds the room until the last of them is dropped. Several `Bytes` may share one room.
     pub(crate) fn hold(self: Arc<Self>, bytes: Bytes) -> Bytes {
         struct Held(
             Bytes,
@@ -136,7 +137,7 @@ fn lock(users: &Mutex<Users>) -> MutexGuard<'_, Users> {
 }
 
 impl NoRoom {
-    /// Makes the problem of what this bound, under this name, has no room for.
+    /// Makes the problem of a bound that has no room, under this name.
     pub(crate) fn problem(self, bound: &str, detail: &'static str) -> Problem {
         let (name, scope) = match self.is_of_user {
             true => (ProblemName::TooMany, "user"),
@@ -146,7 +147,7 @@ impl NoRoom {
     }
 }
 
-/// The time after which there may be room: slow clients are cut off after half a minute.
+/// How long it takes until there may be room. Slow clients are cut off after half a minute.
 const RETRY: std::time::Duration = std::time::Duration::from_secs(5);
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Decisions about approval requests, for all surfaces: said twice, said late, said about something else.
+//! Decides about approval requests, for all surfaces, if a decision comes twice, late, or about something else.
 
 use std::time::Duration;
 
@@ -18,14 +18,14 @@ use crate::{auth::caller::Caller, metrics, problem::Problem, state::Shared};
 pub(crate) enum Counts {
     /// It was recorded now.
     Now,
-    /// The same user had said the same before.
+    /// The same user had decided the same before.
     Already,
 }
 
-/// Decides for the caller about the approval request of a call. Saying the same twice is safe.
+/// Decides for the caller about the approval request of a call. It is safe to decide the same twice.
 ///
 /// # Errors
-/// A problem that says why the decision does not count, and what was decided in its place.
+/// Returns a problem that says why the decision does not count, and what was decided in its place.
 pub(crate) async fn decide(
     shared: &Shared,
     caller: &Caller,
@@ -51,10 +51,10 @@ pub(crate) async fn decide(
     counts
 }
 
-/// The time that a session may take to ask again once it has woken, and another decision to be recorded.
+/// How long a session that woke may take to ask again, and another decision to be recorded.
 const DECIDED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Decides about a request. One that is open in the ledger and not in this process is in between, which passes. Another
+/// Decides about a request. One that is open in the ledger and not in this process is in a state that passes: another
 /// decision is on its way into the ledger, or the session still sleeps after a start.
 async fn decide_in_time(
     shared: &Shared,
@@ -81,7 +81,7 @@ async fn decide_in_time(
                 && let Some(session) =
                     shared.runtime.user_with_id(user).find_session(&row.session).await?
             {
-                // To be asked anything wakes it.
+                // Any request to the session wakes it.
                 session.turn().await?;
             }
             sleep(pause).await;

@@ -1,4 +1,4 @@
-//! The end of a turn, for answers that wait for it.
+//! Waits for the end of a turn.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
     state::Shared,
 };
 
-/// What stands between two messages of the model where they are one text.
+/// What separates two messages of the model if they are shown as one text.
 pub(crate) const BETWEEN_MESSAGES: &str = "\n\n";
 
 /// A turn that ended while its answer waited.
@@ -45,17 +45,17 @@ pub(crate) struct FailedTurn {
     pub(crate) text: String,
 }
 
-/// Whether an answer has the calls of its turn: a turn may have many, and large ones.
+/// Whether an answer has the calls of its turn. A turn may have many, and large ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Calls {
     Given,
     LeftOut,
 }
 
-/// Waits for the end of a turn. A client that leaves meanwhile cancels nothing.
+/// Waits for the end of a turn. If the future is dropped, nothing is cancelled.
 ///
 /// # Errors
-/// A problem where the turn goes on for longer, or past this process, or its events cannot be read.
+/// Returns a problem if the turn takes longer, if it outlives this process, or if its events cannot be read.
 pub(crate) async fn ended_within(
     shared: &Shared,
     turn: TurnId,

@@ -1,9 +1,11 @@
-//! Work that grows with what a client sends or has stored: much of it runs where it holds up nobody.
+//! Runs work that grows with what a client sends or has stored. Much of it runs on a thread on which it holds up
+//! nobody.
 
-/// The bytes that a worker thread reads, hashes or compares in about a millisecond.
+/// How many bytes a worker thread reads, hashes or compares in about a millisecond.
 const LIGHT_BYTES: usize = 64 * 1024;
 
-/// Does work over this many bytes: on a thread for blocking work where they are many. Others are answered meanwhile.
+/// Does work on this many bytes. If they are many, it runs on a thread for blocking work, and others are answered
+/// meanwhile.
 pub(crate) async fn run<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,
@@ -15,7 +17,7 @@ pub(crate) async fn run<T: Send + 'static>(
         Ok(done) => done,
         Err(broken) => match broken.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The process ends, and this with it.
+            // The process ends, and this future with it.
             Err(_) => std::future::pending().await,
         },
     }

@@ -1,12 +1,12 @@
-//! The language that a request names for the chat: Korean or English, where it says so.
+//! Reads the language that a request names for the chat, Korean or English.
 
 use std::cmp::Ordering;
 
 use axum::http::{HeaderMap, header::ACCEPT_LANGUAGE};
 use madang::language::Locale;
 
-/// Picks the language of the two that the client likes better; `None` where it does not say so. A `*` says of both that they
-/// are liked as well, so it names none.
+/// Returns the one of the two languages that the client prefers, or `None` if it does not say. A `*` prefers both
+/// alike, so it names none.
 pub(crate) fn named(headers: &HeaderMap) -> Option<Locale> {
     let text = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let (mut korean, mut english, mut any) = (None, None, 0.0);

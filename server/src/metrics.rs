@@ -1,5 +1,5 @@
-//! The metrics of the server, through the facade: where they go is the program's choice. Labels have names and routes,
-//! and never an id, a path or a text.
+//! Records the metrics of the server through the facade, so that the program chooses where they go. Labels are names
+//! and routes, and never an id, a path or a text.
 
 use std::time::Duration;
 
@@ -29,7 +29,7 @@ const COUNTERS: [(&str, &str); 6] = [
     (AUTH_FAILURES, "requests without a credential that counts, by kind"),
     (DECISIONS, "decisions about approval requests, by surface and outcome"),
 ];
-/// What there is at each moment.
+/// What each gauge measures.
 const GAUGES: [(&str, &str); 4] = [
     (ACTIVE_REQUESTS, "requests whose answer has not begun"),
     (CONNECTIONS, "open connections"),
@@ -37,7 +37,7 @@ const GAUGES: [(&str, &str); 4] = [
     (INBOX_WAITING, "approval requests that open inboxes show"),
 ];
 
-/// Tells the recorder what each metric of the server is.
+/// Describes each metric of the server to the recorder.
 pub fn describe_server() {
     let head = "from a request's head to the answer's head";
     describe_histogram!(REQUEST_DURATION, Unit::Seconds, head);
@@ -50,11 +50,11 @@ pub fn describe_server() {
     }
 }
 
-/// Counts something for as long as it lives.
+/// Counts something for as long as this lives.
 #[derive(Debug)]
 pub(crate) struct Counted(metrics::Gauge);
 
-/// Hides the gauge, which shows nothing.
+/// Hides the gauge, which has nothing to show.
 impl Counted {
     fn new(gauge: metrics::Gauge) -> Self {
         gauge.increment(1);
@@ -109,7 +109,7 @@ pub(crate) fn decided(surface: &'static str, outcome: &'static str) {
     counter!(DECISIONS, "surface" => surface, "outcome" => outcome).increment(1);
 }
 
-/// Counts a stream that is to go on behind a cursor: from memory or from the store, and whether it does.
+/// Counts a stream that should go on after a cursor: from memory or from the store, and whether it does.
 pub(crate) fn resumed(from: &'static str, outcome: &'static str) {
     counter!(RESUMES, "from" => from, "outcome" => outcome).increment(1);
 }

@@ -1,4 +1,4 @@
-//! The description of the interface: OpenAPI 3.1, made of the table of routes and of the types themselves.
+//! Describes the interface as OpenAPI 3.1, from the table of routes and from the types themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,9 +46,9 @@ struct ProblemPlace {
 
 /// The problems of each route.
 const OF_ALL: [ProblemName; 3] = [ProblemName::Host, ProblemName::Origin, ProblemName::TooMany];
-/// Those of each route that needs a credential.
+/// The problems of each route that needs a credential.
 const OF_CALLERS: [ProblemName; 1] = [ProblemName::Unauthorized];
-/// Those of each route that takes a body.
+/// The problems of each route that takes a body.
 const OF_BODIES: [ProblemName; 4] = [
     ProblemName::Malformed,
     ProblemName::UnsupportedMediaType,
@@ -194,7 +194,7 @@ fn parameter(location: &str, name: &str, meaning: &str, is_required: bool) -> Va
     parameter
 }
 
-/// Tells whether a body must be there: nothing stands for an object without members.
+/// Returns whether a body must be there. No body counts as an object without members.
 fn needs_body(schema: &Value, generator: &SchemaGenerator) -> bool {
     let named = schema["$ref"].as_str().and_then(|name| name.rsplit('/').next());
     let body = named.and_then(|name| generator.definitions().get(name));

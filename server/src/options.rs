@@ -1,4 +1,4 @@
-//! What a server is made with: credentials, origins, bounds, and what the program brings beside the runtime.
+//! The options of a server: credentials, origins, bounds, and what the program brings in addition to the runtime.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -18,7 +18,7 @@ use crate::{
     guard::site::WebOrigin,
 };
 
-/// What a [`Server`](crate::Server) is made with.
+/// The options with which a [`Server`](crate::Server) is made.
 ///
 /// ```
 /// use madang_server::{ServerOptions, TokenEntry, TokenHolder, TokenScopes, TokenSecret};
@@ -52,18 +52,18 @@ pub struct ServerOptions {
     pub(crate) extras: Extras,
 }
 
-/// What becomes of a turn when the client leaves that reads the turn's own stream.
+/// What becomes of a turn if the client that began it leaves its stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnDisconnect {
-    /// The turn goes on, and the client may come back. A lost connection is no wish.
+    /// The turn goes on, and the client may come back. A lost connection is not a wish.
     #[default]
     Continue,
     /// The turn is dismissed.
     Dismiss,
 }
 
-/// What the program brings beside the runtime.
+/// What the program brings in addition to the runtime.
 #[derive(Clone, Default)]
 pub(crate) struct Extras {
     pub(crate) audit: Option<Arc<Audit>>,
@@ -75,42 +75,42 @@ pub(crate) struct Extras {
 /// Checks the ledger of a session.
 pub(crate) type Audit =
     dyn Fn(SessionId, Option<Digest>) -> BoxFuture<'static, AuditResult> + Send + Sync;
-/// What an audit found; `None` where the ledger has nothing of the session.
+/// What an audit found. `None` if the ledger has nothing of the session.
 pub type AuditResult = Result<Option<Result<Audited, AuditError>>, StoreError>;
 /// Writes all metrics as text.
 pub(crate) type RenderMetrics = dyn Fn() -> String + Send + Sync;
 
 impl ServerOptions {
-    /// Sets other bounds than the default.
+    /// Sets bounds other than the defaults.
     #[must_use]
     pub fn limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets the name under which clients of OpenAI's protocol find the model that the runtime chooses. By default `madang`.
-    /// Other models of the runtime have their own names.
+    /// Sets the name under which clients of OpenAI's protocol find the model that the runtime chooses. The default is
+    /// `madang`. Other models of the runtime have their own names.
     #[must_use]
     pub fn model(mut self, name: impl Into<Arc<str>>) -> Self {
         self.model = Some(name.into());
         self
     }
 
-    /// Takes a token whose secret the program keeps itself.
+    /// Accepts a token whose secret the program keeps itself.
     #[must_use]
     pub fn token(mut self, token: TokenEntry) -> Self {
         self.tokens.push(token);
         self
     }
 
-    /// Takes the tokens of a file, which is read again when it changes.
+    /// Accepts the tokens of a file. The file is read again after it changed.
     #[must_use]
     pub fn token_file(mut self, file: TokenFile) -> Self {
         self.token_file = Some(file);
         self
     }
 
-    /// Takes the users of an issuer of JWTs.
+    /// Accepts the users of an issuer of JWTs.
     #[cfg(feature = "jwt")]
     #[must_use]
     pub fn jwt(mut self, issuer: JwtIssuer) -> Self {
@@ -118,23 +118,24 @@ impl ServerOptions {
         self
     }
 
-    /// Takes requests without a credential for this user. Such a server listens on loopback and Unix sockets only.
+    /// Accepts requests without a credential, for this user. Such a server listens only on loopback and on Unix
+    /// sockets.
     #[must_use]
     pub fn open(mut self, user: UserId) -> Self {
         self.open = Some(user);
         self
     }
 
-    /// Sets what requests without a credential may do on such a server. By default it is what a person's token may do:
-    /// everything but to look at others.
+    /// Sets what requests without a credential may do on an open server. By default they may do what a person's token
+    /// may: everything except looking at others.
     #[must_use]
     pub const fn open_scopes(mut self, scopes: TokenScopes) -> Self {
         self.open_scopes = Some(scopes);
         self
     }
 
-    /// Sets the key that seals cookies, and the questions that MCP clients bring back. By default logins end with the process,
-    /// and so do such questions.
+    /// Sets the key that seals cookies, and the questions that MCP clients bring back. By default logins and such
+    /// questions end with the process.
     #[must_use]
     pub fn cookie_key(mut self, key: CookieKey) -> Self {
         self.cookie_key = Some(key);
@@ -155,22 +156,22 @@ impl ServerOptions {
         self
     }
 
-    /// Sets what becomes of a turn when the client leaves that reads the turn's own stream.
+    /// Sets what becomes of a turn if the client that began it leaves its stream. By default it goes on.
     #[must_use]
     pub fn on_disconnect(mut self, policy: OnDisconnect) -> Self {
         self.on_disconnect = policy;
         self
     }
 
-    /// Sets where it is remembered which chats clients have that name none, such as those of OpenAI's protocol, and which
-    /// requests were sent before. By default that ends with the process.
+    /// Sets the memory of which chats belong to clients that name none, such as those of OpenAI's protocol, and of
+    /// which requests were sent before. By default it ends with the process.
     #[must_use]
     pub fn client_memory(mut self, memory: impl ClientMemory) -> Self {
         self.memory = Some(Arc::new(memory));
         self
     }
 
-    /// Sets how the ledger of a session is checked against the head that a client has kept. A store knows its own way,
+    /// Sets how the ledger of a session is checked against the head that a client has kept. A store has its own way,
     /// such as `SqliteStore::session_ledger`.
     #[must_use]
     pub fn audit<F>(
@@ -184,8 +185,9 @@ impl ServerOptions {
         self
     }
 
-    /// Sets how the metrics are written for `/metrics`, which a token with the scope `admin` reads. Without it there is no
-    /// such path. [`Server::serve_metrics`](crate::Server::serve_metrics) gives them to a collector without a token.
+    /// Sets how the metrics are written for `/metrics`, which a token with the scope `admin` reads. Without this there
+    /// is no such path. [`Server::serve_metrics`](crate::Server::serve_metrics) serves them to a collector without a
+    /// token.
     #[must_use]
     pub fn metrics(mut self, render: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.extras.metrics = Some(Arc::new(render));
@@ -199,7 +201,7 @@ impl ServerOptions {
         self
     }
 
-    /// Serves the page's files from this folder and not those of the program, for work on them.
+    /// Serves the page's files from this folder in place of those of the program, for work on them.
     #[must_use]
     pub fn assets(mut self, folder: impl Into<PathBuf>) -> Self {
         self.extras.assets = Some(folder.into());

@@ -1,5 +1,5 @@
-//! A route: its method, its path, its rule for the guard, its handler, and what the description of the interface says of
-//! it.
+//! Defines a route: its method, its path, its rule for the guard, its handler, and what the description of the
+//! interface says of it.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -22,7 +22,7 @@ pub(crate) struct Route {
     pub(crate) rule: RouteRule,
     /// What the description says.
     pub(crate) doc: RouteDoc,
-    /// The handler behind the guard.
+    /// The handler, which runs after the guard.
     pub(crate) handler: MethodRouter<Arc<Shared>>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Route {
 pub(crate) struct RouteRule {
     /// Which callers may come.
     pub(crate) access: Access,
-    /// Whether it begins something, which a server that is about to end does not do.
+    /// Whether it begins something. A server that is about to end does not do that.
     pub(crate) begins: bool,
     /// How many bytes its bodies may have.
     pub(crate) max_body_bytes: fn(&ServerLimits) -> usize,
@@ -42,15 +42,15 @@ pub(crate) struct RouteRule {
 /// Which callers may use a route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// All, without a credential.
+    /// All of them, without a credential.
     Public,
-    /// Each with a credential that counts.
+    /// Each caller with a credential that counts.
     Caller,
-    /// Those with this scope.
+    /// The callers with this scope.
     Scope(TokenScope),
 }
 
-/// An object of a protocol that describes itself elsewhere, such as that of OpenAI. Its reader says what counts of it.
+/// An object of a protocol that is described elsewhere, such as OpenAI's. Its reader says what counts of it.
 pub(crate) type ForeignObject = serde_json::Map<String, serde_json::Value>;
 
 /// Makes the schema of a type.
@@ -65,15 +65,15 @@ pub(crate) struct RouteDoc {
     pub(crate) query: Vec<(&'static str, &'static str)>,
     /// The headers: name and meaning.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
-    /// Makes the schema of the request body; `None` where the route takes none.
+    /// Makes the schema of the request body. `None` if the route takes none.
     pub(crate) takes: Option<SchemaOf>,
-    /// The answers that are no problems.
+    /// The answers that are not problems.
     pub(crate) gives: Vec<Given>,
-    /// The problems of its own, beside those of each route.
+    /// The route's own problems, in addition to those of each route.
     pub(crate) refuses: &'static [ProblemName],
 }
 
-/// An answer that is no problem.
+/// An answer that is not a problem.
 pub(crate) struct Given {
     pub(crate) status: StatusCode,
     pub(crate) what: &'static str,
@@ -126,13 +126,13 @@ impl Route {
         self
     }
 
-    /// Marks that it begins something, which a server that is about to end does not do.
+    /// Marks that it begins something. A server that is about to end does not do that.
     pub(crate) fn begins(mut self) -> Self {
         self.rule.begins = true;
         self
     }
 
-    /// Lets answers wait so long for a turn or a call.
+    /// Lets answers wait this long for a turn or a call.
     pub(crate) fn waits(mut self, wait: fn(&ServerLimits) -> Duration) -> Self {
         self.rule.waits = wait;
         self
@@ -144,7 +144,7 @@ impl Route {
         self
     }
 
-    /// Lets bodies have a token and no more: they come from anybody.
+    /// Limits bodies to a token, because they come from anybody.
     pub(crate) fn takes_a_token(mut self) -> Self {
         self.rule.max_body_bytes = |limits| limits.max_login_body_bytes;
         self
@@ -204,7 +204,7 @@ impl Route {
         self
     }
 
-    /// Names the problems of its own.
+    /// Names the route's own problems.
     pub(crate) fn refuses(mut self, problems: &'static [ProblemName]) -> Self {
         self.doc.refuses = problems;
         self

@@ -1,4 +1,4 @@
-//! The table of routes, and the router that is made of it. A route that is not in the table does not exist.
+//! Has the table of routes, and makes the router from it. A route that is not in the table does not exist.
 
 use std::sync::{Arc, OnceLock};
 
@@ -21,7 +21,7 @@ use crate::{
     state::Shared,
 };
 
-/// Gives all routes.
+/// Returns all routes.
 pub(crate) fn table() -> Vec<Route> {
     let own = Route::get("/openapi.json", Access::Public, description)
         .says("Describes the interface.")
@@ -52,7 +52,7 @@ pub(crate) fn router(shared: &Arc<Shared>) -> Router {
         .with_state(shared.clone())
 }
 
-/// Answers for each path that is not in the table, behind the same guard.
+/// Answers each path that is not in the table, after the same guard.
 pub(crate) fn fallback(shared: &Arc<Shared>) -> MethodRouter {
     let outermost = middleware::from_fn_with_state(shared.clone(), layer::outermost);
     routing::any(async || Problem::not_found()).layer(outermost)
@@ -60,7 +60,7 @@ pub(crate) fn fallback(shared: &Arc<Shared>) -> MethodRouter {
 
 /// Answers with the description of all routes, which stays the same while the process lives.
 async fn description() -> Response {
-    // All readers of it share its bytes: it is given without a credential.
+    // All readers share its bytes, because it is sent without a credential.
     static TEXT: OnceLock<Bytes> = OnceLock::new();
     let text = || openapi::describe(&table()).to_string().into();
     answer::json_text(TEXT.get_or_init(text).clone())

@@ -1,4 +1,4 @@
-//! The metrics on listeners of their own, for a collector that has no token.
+//! Serves the metrics on listeners of their own, for a collector that has no token.
 
 use std::sync::Arc;
 
@@ -19,12 +19,12 @@ use crate::{
     problem::Problem,
 };
 
-/// Makes the router of a listener. Its one path is that of the metrics.
+/// Makes the router of a listener. Its only path is that of the metrics.
 pub(crate) fn router(listener: &Listener, render: Arc<RenderMetrics>) -> Router {
     let own = OwnPort { port: listener.port(), is_https: listener.is_https() };
     let site = Site { listeners: vec![own].into(), ..Site::default() };
-    // Where only this machine reaches it, the guard checks the host and origin of a request. A page in a browser can
-    // point a name of its own at loopback. Where others reach it, no name makes a difference.
+    // If only this machine reaches the listener, the guard checks the host and origin of a request, because a page in a
+    // browser can point a name of its own at loopback. If others reach it, no name makes a difference.
     let site = listener.is_local().then(|| Arc::new(site));
     let scrape = async move |method: Method, uri: Uri, headers: HeaderMap| {
         if let Some(site) = site {

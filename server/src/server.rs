@@ -1,4 +1,4 @@
-//! A server: made of a runtime and options, mounted or listening, and ended in order.
+//! A server, which is made of a runtime and options, is mounted or listens, and ends in order.
 
 use std::{
     future::Future,
@@ -37,10 +37,10 @@ use crate::{
     stream::permits::StreamPermits,
 };
 
-/// The connections of collectors at once on one listener: two or three ask, a few times a minute.
+/// How many connections of collectors one listener has at once. Two or three ask, a few times a minute.
 const MAX_COLLECTORS: usize = 32;
 
-/// Madang over HTTP. Cheap to clone.
+/// Serves Madang over HTTP. Clones share one server and are cheap.
 ///
 /// ```no_run
 /// # use madang::{Runtime, UserId};
@@ -60,7 +60,7 @@ pub struct Server {
     shared: Arc<Shared>,
 }
 
-/// A reason why a server could not be made.
+/// Why a server could not be made.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServerError {
@@ -79,7 +79,7 @@ pub enum ServerError {
     Randomness(#[source] io::Error),
 }
 
-/// A reason why a server did not serve, or did not end in order.
+/// Why a server did not serve, or did not end in order.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -99,16 +99,16 @@ pub enum ServeError {
         /// The address of the listener.
         address: String,
     },
-    /// Handlers or writes were still running when the time was over.
+    /// Handlers or writes were still running after the time for the end.
     #[error("the runtime did not end in time")]
     Shutdown(#[source] ShutdownError),
 }
 
 impl Server {
-    /// Makes a server of a runtime, on the tokio runtime that this is called in.
+    /// Makes a server of a runtime. This must be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`ServerError`] says what is missing or cannot be read.
+    /// Returns [`ServerError`], which says what is missing or cannot be read.
     pub fn new(runtime: Runtime, options: ServerOptions) -> Result<Self, ServerError> {
         let has_tokens = !options.tokens.is_empty() || options.token_file.is_some();
         let has_callers = options.open.is_some() || has_tokens;
@@ -167,8 +167,8 @@ impl Server {
         Ok(Self { shared })
     }
 
-    /// Gives the routes, for another application to merge with its own. Its paths begin at the root, and each request is
-    /// guarded as it is where the server listens itself. Loopback names count with any port; other hosts by
+    /// Returns the routes, for another application to merge with its own. The paths begin at the root, and each request
+    /// is guarded as if the server listened itself. Loopback names count with any port, and another host only by
     /// [`ServerOptions::public_url`].
     ///
     /// The application calls [`drain`](Self::drain) before it ends.
@@ -176,14 +176,15 @@ impl Server {
         routes::router(&self.shared)
     }
 
-    /// Serves these listeners until `stop` ends, and then ends in order. Nothing begins any more; the runtime shuts
-    /// down; streams tell what still comes, say goodbye and close. A reader that takes nothing is left after
+    /// Serves these listeners until `stop` ends, and then ends in order. Nothing begins any more, and the runtime shuts
+    /// down. Streams publish what still comes, say goodbye and close. A reader that takes nothing is left after
     /// [`ServerLimits::goodbye_timeout`](crate::ServerLimits::goodbye_timeout). The listeners close last.
     ///
-    /// Dropping the future ends at once: connections break off. The store has all that was told.
+    /// If the future is dropped, the server ends at once and connections break off. The store keeps everything that was
+    /// published.
     ///
     /// # Errors
-    /// [`ServeError`] where a listener is not safe, or the runtime did not end in time.
+    /// Returns [`ServeError`] if a listener is not safe, or if the runtime did not end in time.
     pub async fn serve(
         self,
         listeners: Vec<Listener>,
@@ -211,15 +212,16 @@ impl Server {
         if timeout(self.shared.limits.goodbye_timeout, acceptor.tasks.wait()).await.is_err() {
             info!(open = acceptor.tasks.len(), "connections break off: their readers take nothing");
         }
-        // The listeners last: a client that comes back meanwhile waits in the kernel's queue.
+        // The listeners are dropped last, because a client that comes back meanwhile waits in the kernel's queue.
         drop((loops, listeners));
         ended.map_err(ServeError::Shutdown)
     }
 
-    /// Gives the metrics to all that reach these listeners, without a token, under `/metrics` and nothing else. A listener
-    /// of loopback answers to loopback names only. Goes on while the server drains, until the future is dropped.
+    /// Serves the metrics to everyone who reaches these listeners, without a token, under `/metrics` and nothing else.
+    /// A listener of loopback answers only to loopback names. This goes on while the server drains, until the future is
+    /// dropped.
     ///
-    /// Without [`ServerOptions::metrics`] there are none, and the future ends at once.
+    /// Without [`ServerOptions::metrics`] there are no metrics, and the future ends at once.
     pub async fn serve_metrics(&self, listeners: Vec<Listener>) {
         let Some(render) = &self.shared.extras.metrics else { return };
         let mut loops = JoinSet::new();
@@ -233,7 +235,7 @@ impl Server {
         while loops.join_next().await.is_some() {}
     }
 
-    /// Makes what accepts connections for these routes, so many at once.
+    /// Makes what accepts at most this many connections for these routes.
     fn acceptor(&self, app: Router, permits: usize) -> Acceptor {
         Acceptor {
             app,
@@ -248,11 +250,11 @@ impl Server {
         }
     }
 
-    /// Ends in order what this server has begun. Nothing begins any more, the runtime shuts down, and streams tell what
-    /// still comes, say goodbye and close.
+    /// Ends in order what this server has begun. Nothing begins any more, the runtime shuts down, and streams publish
+    /// what still comes, say goodbye and close.
     ///
     /// # Errors
-    /// [`ShutdownError`] where handlers or writes still ran when the runtime's time was over.
+    /// Returns [`ShutdownError`] if handlers or writes were still running after the runtime's time for the end.
     pub async fn drain(&self) -> Result<(), ShutdownError> {
         self.shared.drain.draining.cancel();
         let ended = self.shared.runtime.shutdown().await;
@@ -261,7 +263,7 @@ impl Server {
         tokio::spawn({
             let endpoint = self.shared.mcp.clone();
             async move {
-                // Answers that came with the runtime's end are told first.
+                // Answers that came with the runtime's end are sent first.
                 tokio::time::sleep(mcp::LAST_WORDS).await;
                 endpoint.close();
             }
@@ -284,7 +286,7 @@ impl Server {
     }
 }
 
-/// Looks at the files of tokens and keys again and again, for as long as the server is there.
+/// Looks at the files of tokens and keys again and again, for as long as the server exists.
 async fn refresh_credentials(shared: Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
         let poll = shared.limits.token_poll;
@@ -296,7 +298,7 @@ async fn refresh_credentials(shared: Weak<Shared>) {
     }
 }
 
-/// Gives how many files the process may have open.
+/// Returns how many files the process may have open. Returns `None` if that is not known.
 #[cfg(unix)]
 fn open_files() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::Nofile).current
@@ -347,7 +349,7 @@ mod tests {
         ] {
             assert_eq!(status("POST", path, body).await, StatusCode::SERVICE_UNAVAILABLE, "{path}");
         }
-        // What begins nothing goes on.
+        // A run that begins nothing goes on.
         let looks = r#"{"threadId":"t","runId":"r","messages":[]}"#;
         assert_eq!(status("POST", "/ag-ui", looks).await, StatusCode::OK);
         assert_eq!(status("POST", "/api/chat/t/stop", "{}").await, StatusCode::OK);

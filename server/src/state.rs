@@ -24,7 +24,7 @@ use crate::{
     stream::{outlet::OutletReader, permits::StreamPermits},
 };
 
-/// The state of the router: handlers take it as `State<Arc<Shared>>`.
+/// The state of the router. Handlers take it as `State<Arc<Shared>>`.
 #[derive(Debug)]
 pub(crate) struct Shared {
     /// The runtime that is served.
@@ -33,7 +33,7 @@ pub(crate) struct Shared {
     pub(crate) limits: ServerLimits,
     /// The name under which clients of OpenAI's protocol find the model.
     pub(crate) model: Arc<str>,
-    /// What becomes of a turn whose own stream is left.
+    /// What becomes of a turn if the client that began it leaves its stream.
     pub(crate) on_disconnect: OnDisconnect,
     /// Finds callers.
     pub(crate) auth: Auth,
@@ -47,11 +47,11 @@ pub(crate) struct Shared {
     pub(crate) outgoing: ByteBudget,
     /// The bytes of bodies that came and are not read yet.
     pub(crate) incoming: ByteBudget,
-    /// What the program brings beside the runtime.
+    /// What the program brings in addition to the runtime.
     pub(crate) extras: Extras,
     /// The files of the page.
     pub(crate) assets: Assets,
-    /// What clients that name no chat are known by.
+    /// Remembers for clients that name no chat.
     pub(crate) memory: Arc<dyn ClientMemory>,
     /// The tools, for streams that outlive their requests.
     pub(crate) tools: Arc<ToolRegistry>,
@@ -63,16 +63,16 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Gives the moment.
+    /// Returns the present moment.
     pub(crate) fn now(&self) -> Timestamp {
         SystemClock.now()
     }
 
-    /// Opens a session of this user, and makes it where it does not exist.
+    /// Opens a session of this user. Makes it if it does not exist.
     ///
     /// # Errors
-    /// A problem where it is another user's, the same as for one that does not exist. So it is where the user makes too
-    /// many, and where the server is about to end.
+    /// Returns a problem if the session is another user's, the same as for one that does not exist. Returns one too if
+    /// the user makes too many sessions, and if the server is about to end.
     pub(crate) async fn open_session(&self, user: &UserId, id: &str) -> Result<Session, Problem> {
         if self.drain.is_draining() {
             return Err(Problem::draining());
@@ -89,13 +89,13 @@ impl Shared {
         Ok(self.runtime.user_with_id(user).session(session.as_str()).await?)
     }
 
-    /// Says for whom a stream is written.
+    /// Says for which user a stream is written.
     pub(crate) fn reader(&self, user: &UserId) -> OutletReader {
         let (user, budget) = (user.clone(), self.outgoing.clone());
         OutletReader { user, budget, patience: self.limits.stall_timeout }
     }
 
-    /// Reads the first row of the ledger that fits.
+    /// Reads the first row of the ledger that fits. Returns `None` if none does.
     pub(crate) async fn row(&self, filter: &LedgerFilter) -> Result<Option<LedgerRow>, Problem> {
         Ok(self.runtime.ledger(filter).await?.into_iter().next())
     }
@@ -131,26 +131,26 @@ impl CallerRates {
         }
     }
 
-    /// Lets a user's request come.
+    /// Admits a user's request.
     ///
     /// # Errors
-    /// The time to wait.
+    /// Returns how long the user must wait.
     pub(crate) fn user_comes(&self, user: &UserId) -> Result<(), Duration> {
         self.count(&self.users, user)
     }
 
-    /// Lets a request of a service come, which the name of its token tells.
+    /// Admits a request of a service, which is known by the name of its token.
     ///
     /// # Errors
-    /// The time to wait.
+    /// Returns how long the service must wait.
     pub(crate) fn service_comes(&self, token: &Arc<str>) -> Result<(), Duration> {
         self.count(&self.services, token)
     }
 
-    /// Lets a user make a chat.
+    /// Admits that a user makes a chat.
     ///
     /// # Errors
-    /// The time to wait.
+    /// Returns how long the user must wait.
     pub(crate) fn chat_is_made(&self, user: &UserId) -> Result<(), Duration> {
         self.count(&self.new_chats, user)
     }
@@ -158,7 +158,7 @@ impl CallerRates {
     /// Counts a wrong credential of an address.
     ///
     /// # Errors
-    /// The time for which the address hears nothing more about credentials.
+    /// Returns how long the address must wait.
     pub(crate) fn wrong_credential(&self, peer: &Peer) -> Result<(), Duration> {
         self.count(&self.wrong, peer)
     }

@@ -1,4 +1,4 @@
-//! Beginning turns, for all surfaces: what a busy session says, and a new text in place of an open question.
+//! Begins turns, for all surfaces: says why a session is busy, and puts a new text in place of an open question.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
     state::Shared,
 };
 
-/// Goes on with work of several steps also where this future is dropped, as it is when the client leaves.
+/// Runs work of several steps to its end, even if this future is dropped because the client left.
 pub(crate) async fn unbroken<T: Send + 'static>(
     work: impl Future<Output = T> + Send + 'static,
 ) -> T {
@@ -25,7 +25,7 @@ pub(crate) async fn unbroken<T: Send + 'static>(
         Ok(done) => done,
         Err(broken) => match broken.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
-            // The process ends, and this with it.
+            // The process ends, and this future with it.
             Err(_) => std::future::pending().await,
         },
     }
@@ -34,27 +34,27 @@ pub(crate) async fn unbroken<T: Send + 'static>(
 /// The field of a request's span that names the turn, as the span of the turn itself does.
 pub(crate) const TURN_ID: &str = "madang.turn.id";
 
-/// A turn that began or was found, and the one whose question it took the place of.
+/// A turn that began or was found, and the one whose question it replaced.
 #[derive(Debug)]
 pub(crate) struct BegunTurn {
     pub(crate) turn: Turn,
     pub(crate) superseded: Option<TurnId>,
 }
 
-/// What becomes of a turn that waits for a person when a new text comes.
+/// What becomes of a turn that waits for a person if a new text comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Supersede {
     /// It goes on waiting, and the new text is refused.
     Never,
-    /// It is dismissed: nothing of it is done, and the new text takes its place.
+    /// It is dismissed. Nothing of it is done, and the new text takes its place.
     Waiting,
 }
 
-/// Begins a turn, or finds the one that was begun under its key. Dropping the future breaks off nothing: a question that
-/// was dismissed for a new text would leave neither.
+/// Begins a turn, or finds the one that was begun under its key. If the future is dropped, the work goes on to its end,
+/// because a question that was dismissed for a new text would otherwise leave neither.
 ///
 /// # Errors
-/// A problem where none began. A busy session tells which turn runs, and what it asks.
+/// Returns a problem if none began. The problem of a busy session says which turn runs, and what it asks.
 pub(crate) async fn begin(
     shared: &Arc<Shared>,
     session: &Session,
@@ -97,33 +97,33 @@ async fn begin_now(
     }
 }
 
-/// Gives a chat with its last entries, as many as one answer may have.
+/// Returns a chat with its last entries, as many as one answer may have.
 ///
 /// # Errors
-/// A problem where the session cannot be reached.
+/// Returns a problem if the session cannot be reached.
 pub(crate) async fn last_page(shared: &Shared, session: &Session) -> Result<SessionView, Problem> {
     Ok(session.view(ViewPage::of(shared.limits.max_page_bytes)).await?)
 }
 
-/// Dismisses a turn, and tells whether this did it. A client that is told so need not fear a restart.
+/// Dismisses a turn, and returns whether this did it. If this returns true, a restart does not undo the dismissal.
 ///
 /// # Errors
-/// A problem where the session cannot be reached.
+/// Returns a problem if the session cannot be reached.
 pub(crate) async fn dismiss(session: &Session, turn: TurnId) -> Result<bool, Problem> {
     let Some(dismissed) = session.dismiss_turn(turn, When::Any).await? else { return Ok(false) };
     dismissed.stored().await?;
     Ok(true)
 }
 
-/// Names the turn of an answer.
+/// Adds the name of the turn to an answer.
 pub(crate) fn named(response: Response, turn: TurnId) -> Response {
     ([(MADANG_TURN, turn.to_string())], response).into_response()
 }
 
-/// Refuses where a turn of the session runs, or waits for a person and may not be dismissed for that.
+/// Returns a problem if a turn of the session runs, or waits for a person and may not be dismissed for that.
 ///
 /// # Errors
-/// The problem of a busy session.
+/// Returns the problem of a busy session.
 pub(crate) async fn must_rest(session: &Session, supersede: Supersede) -> Result<(), Problem> {
     let Some(running) = session.turn().await? else { return Ok(()) };
     let status = session.turn_status(running.id()).await?;
@@ -134,10 +134,10 @@ pub(crate) async fn must_rest(session: &Session, supersede: Supersede) -> Result
     }
 }
 
-/// Dismisses the turn that waits for a person, and waits for its end; `None` where none waits.
+/// Dismisses the turn that waits for a person, and waits for its end. Returns `None` if none waits.
 ///
 /// # Errors
-/// A problem where the session cannot be reached.
+/// Returns a problem if the session cannot be reached.
 pub(crate) async fn dismiss_waiting(
     shared: &Shared,
     session: &Session,
@@ -148,10 +148,11 @@ pub(crate) async fn dismiss_waiting(
     Ok(is_dismissed.then_some(turn))
 }
 
-/// Dismisses the turn that waits for a decision about this very request, and waits for its end. False where none does.
+/// Dismisses the turn that waits for a decision about this very request, and waits for its end. Returns false if none
+/// does.
 ///
 /// # Errors
-/// A problem where the session cannot be reached.
+/// Returns a problem if the session cannot be reached.
 pub(crate) async fn dismiss_request(
     shared: &Shared,
     session: &Session,
@@ -178,12 +179,12 @@ async fn dismiss_and_wait(
     if session.dismiss_turn(running.id(), When::Waits).await?.is_none() {
         return Ok(false);
     }
-    // Where the end is not stored in time, the next text is refused as busy.
+    // If the end is not stored in time, the next text is refused as busy.
     let _ = timeout(shared.limits.supersede_wait, running.ended()).await;
     Ok(true)
 }
 
-/// Makes the problem of a busy session: which turn runs, and what it asks.
+/// Makes the problem of a busy session. It says which turn runs, and what it asks.
 async fn busy(session: &Session) -> Problem {
     let problem = Problem::busy();
     let Ok(Some(running)) = session.turn().await else { return problem };

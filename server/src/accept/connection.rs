@@ -1,4 +1,4 @@
-//! The loop over a listener, and one connection of it.
+//! Accepts connections from a listener, and serves each of them.
 
 use std::{convert::Infallible, io, sync::Arc, time::Duration};
 
@@ -40,24 +40,24 @@ pub(crate) struct Acceptor {
     pub(crate) drain: Drain,
     /// The permits of connections.
     pub(crate) permits: Arc<Semaphore>,
-    /// The connections that have one.
+    /// The connections that have a permit.
     pub(crate) open: Arc<OpenConnections>,
-    /// The permits of those that are told that there are too many.
+    /// The permits of connections that are answered that there are too many.
     pub(crate) refusals: Arc<Semaphore>,
     pub(crate) tasks: TaskTracker,
-    /// Ends the loops, and not the listeners: the kernel keeps the connections that come meanwhile.
+    /// Ends the loops but not the listeners, so the kernel keeps the connections that come meanwhile.
     pub(crate) stop: CancellationToken,
     /// Breaks off the connections.
     pub(crate) abort: CancellationToken,
 }
 
-/// The wait behind an error that accepting again at once would meet again, such as too many open files.
+/// The pause after an error that would come again at once, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// The connections that are told at once that there are too many. More are closed without a word.
+/// How many connections at once are answered that there are too many. More are closed without an answer.
 pub(crate) const MAX_REFUSALS: usize = 128;
-/// The time in which a connection that gives way has gone.
+/// How long to wait until a connection that gives way has ended.
 const ROOM_PATIENCE: Duration = Duration::from_secs(1);
-/// The time that telling so may take.
+/// How long the answer that there are too many may take.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Room for a connection, perhaps once another has given way.
@@ -67,7 +67,7 @@ struct Room {
 }
 
 impl Room {
-    /// Waits for the permit; `None` where it does not come.
+    /// Waits for the permit. Returns `None` if it does not come.
     async fn wait(
         self,
         permits: &Arc<Semaphore>,
@@ -90,7 +90,7 @@ impl Acceptor {
                 accepted = self.accept_one(listener) => accepted,
             };
             if let Err(error) = accepted {
-                // Some errors are of the one connection, which is gone; others pass with time.
+                // Some errors are about one connection, which is gone. Others pass with time.
                 warn!(%error, "failed to accept a connection");
                 sleep(ACCEPT_PAUSE).await;
             }
@@ -122,8 +122,8 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Serves a connection in a task of its own, or says that there are too many. Where the listener is reached in clear
-    /// text its addresses say nothing: they are of this machine, or of a proxy with TLS before it.
+    /// Serves a connection in a task of its own, or answers that there are too many. Over clear text the client's
+    /// address says nothing, because it is of this machine or of a proxy with TLS.
     fn begin<S>(&self, stream: S, peer: Peer)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -142,7 +142,8 @@ impl Acceptor {
         }
     }
 
-    /// Serves a connection behind its handshake. One without a permit is closed: an answer would cost a handshake.
+    /// Serves a connection after its handshake. One without a permit is closed, because an answer would cost a
+    /// handshake.
     #[cfg(feature = "tls")]
     fn begin_with(&self, stream: tokio::net::TcpStream, peer: Peer, tls: super::tls::Tls) {
         let Some(room) = self.find_room(Some(peer)) else {
@@ -166,6 +167,7 @@ impl Acceptor {
     }
 
     /// Finds room for a connection: a permit that is free, or that of the oldest idle connection, which ends for it.
+    /// Returns `None` if there is none.
     fn find_room(&self, address: Option<Peer>) -> Option<Room> {
         let free = self.permits.clone().try_acquire_owned().ok();
         if free.is_none() && !self.open.give_way() {
@@ -185,7 +187,7 @@ impl Acceptor {
         self.abort.run_until_cancelled(connection.ends.run_until_cancelled(serves)).await;
     }
 
-    /// Tells a client that there are too many, unless too many are told so already.
+    /// Answers a client that there are too many, unless too many receive that answer already.
     async fn refuse<S>(&self, stream: S)
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -219,7 +221,7 @@ impl Acceptor {
             biased;
             ended = served.as_mut() => ended,
             () = drain.leaving.cancelled() => {
-                // What is being answered comes to its end; streams have heard of it themselves.
+                // What is being answered comes to its end. Streams receive the end of the server on their own.
                 served.as_mut().graceful_shutdown();
                 served.await
             }
@@ -259,7 +261,7 @@ where
     let sent = async {
         stream.write_all(&answer).await?;
         stream.shutdown().await?;
-        // The request is read to its end: closed before, the answer would be lost on its way.
+        // The request is read to its end. If it were not, the answer would be lost on its way.
         let mut buffer = [0; 1_024];
         while stream.read(&mut buffer).await? > 0 {}
         io::Result::Ok(())

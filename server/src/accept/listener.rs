@@ -1,4 +1,4 @@
-//! Where a server listens: an address, a Unix socket, or a socket that the process was given.
+//! Listens on an address, on a Unix socket, or on a socket that the process was given.
 
 use std::{
     fmt, io,
@@ -14,18 +14,18 @@ use tokio::net::{TcpListener, TcpSocket};
 /// Names an address to listen on: `127.0.0.1:8137`, `unix:/run/madang.sock`, or `fd:3`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListenAddress {
-    /// An address and a port; port 0 takes any that is free.
+    /// An address and a port. Port 0 takes any port that is free.
     Tcp(SocketAddr),
-    /// A Unix socket of this path, for its owner alone.
+    /// A Unix socket at this path, which only its owner can use.
     #[cfg(unix)]
     Unix(PathBuf),
-    /// A socket that the process was given under this number, and that outlives it: connections wait there while one
+    /// A socket that the process was given under this number, and that outlives it. Connections wait there while one
     /// process follows another.
     #[cfg(unix)]
     Fd(i32),
 }
 
-/// Tells that a text names no address to listen on.
+/// A text is not an address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{0:?} is no address to listen on: give one such as 127.0.0.1:8137, unix:PATH or fd:N with N from 3"
@@ -70,7 +70,7 @@ impl fmt::Display for ListenAddress {
 #[derive(Debug)]
 pub struct Listener {
     pub(super) socket: Listens,
-    /// How its connections are encrypted; only ever those of addresses.
+    /// How its connections are encrypted. `None` for clear text, and always for Unix sockets.
     #[cfg(feature = "tls")]
     pub(super) tls: Option<super::tls::Tls>,
 }
@@ -80,14 +80,15 @@ pub(super) enum Listens {
     Tcp(TcpListener),
     #[cfg(unix)]
     Unix {
-        /// Goes before the listener: the next process finds no file, and not one that is about to go.
+        /// This is dropped before the listener, so the next process finds no file, and not one that is about to be
+        /// removed.
         #[expect(dead_code, reason = "it is kept for its drop")]
         file: Option<SocketFile>,
         listener: UnixListener,
     },
 }
 
-/// The file of a Unix socket, which goes with its listener.
+/// The file of a Unix socket. It is removed with its listener.
 #[cfg(unix)]
 #[derive(Debug)]
 pub(super) struct SocketFile(PathBuf);
@@ -99,7 +100,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// Tells that an address to listen on could not be used.
+/// An address could not be listened on. It names the address.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to listen on {address}")]
 pub struct ListenError {
@@ -109,21 +110,21 @@ pub struct ListenError {
 }
 
 impl ListenError {
-    /// Tells whether another process, or another listener of this one, has the address.
+    /// Returns whether another process, or another listener of this one, has the address.
     #[must_use]
     pub fn is_in_use(&self) -> bool {
         self.cause.kind() == io::ErrorKind::AddrInUse
     }
 }
 
-/// The connections that the kernel keeps while a process is busy or follows another.
+/// How many connections the kernel keeps while a process is busy, or while one follows another.
 const BACKLOG: u32 = 4_096;
 
 impl Listener {
     /// Begins to listen.
     ///
     /// # Errors
-    /// [`ListenError`] names the address.
+    /// Returns [`ListenError`], which names the address.
     pub async fn bind(address: &ListenAddress) -> Result<Self, ListenError> {
         let listens = match address {
             ListenAddress::Tcp(address) => tcp(*address),
@@ -144,7 +145,7 @@ impl Listener {
         }
     }
 
-    /// Speaks TLS from here on. A Unix socket stays as it is: its bytes do not leave the machine.
+    /// Speaks TLS from here on. A Unix socket stays as it is, because its bytes do not leave the machine.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn with_tls(mut self, tls: super::tls::Tls) -> Self {
@@ -152,8 +153,8 @@ impl Listener {
         self
     }
 
-    /// Tells where the listener is reached: `http://127.0.0.1:8137`, `https://..` with TLS of its own, or `unix:PATH`.
-    /// With TLS before it, the scheme is another.
+    /// Returns the address at which the listener is reached: `http://127.0.0.1:8137`, `https://..` with TLS of its own,
+    /// or `unix:PATH`. If a proxy speaks TLS for it, clients use another scheme.
     #[must_use]
     pub fn address(&self) -> String {
         match &self.socket {
@@ -176,7 +177,7 @@ impl Listener {
         }
     }
 
-    /// Tells whether only this machine reaches it.
+    /// Returns whether only this machine can reach it.
     #[must_use]
     pub fn is_local(&self) -> bool {
         match &self.socket {
@@ -188,7 +189,7 @@ impl Listener {
         }
     }
 
-    /// Tells whether it speaks TLS itself.
+    /// Returns whether it speaks TLS itself.
     #[cfg(feature = "tls")]
     pub(crate) const fn is_https(&self) -> bool {
         self.tls.is_some()
@@ -200,7 +201,7 @@ impl Listener {
         false
     }
 
-    /// Gives the port of loopback names under which clients reach it. Over a Unix socket they name none.
+    /// Returns the port with which clients name it on loopback. Over a Unix socket they name none.
     pub(crate) fn port(&self) -> u16 {
         match &self.socket {
             Listens::Tcp(listener) => listener.local_addr().map_or(0, |address| address.port()),
@@ -231,7 +232,7 @@ fn tcp(address: SocketAddr) -> io::Result<Listens> {
 async fn unix(path: &std::path::Path) -> io::Result<Listens> {
     use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 
-    // A process that was killed leaves its socket's file. It is removed where no process answers.
+    // A process that was killed leaves the file of its socket. It is removed if no process answers there.
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     if is_socket && tokio::net::UnixStream::connect(path).await.is_err() {
         std::fs::remove_file(path)?;
@@ -258,7 +259,7 @@ fn inherited(number: i32) -> io::Result<Listens> {
 
     // SAFETY: the number is not -1, and the file is only asked what it is; a number of no file is an error.
     let looked_at = unsafe { BorrowedFd::borrow_raw(number) };
-    // A file of this process's own that has the number by chance is left open: it is no socket that listens.
+    // A file of this process that has this number by chance stays open, because it is not a socket that listens.
     must_listen(&socket2::SockRef::from(&looked_at))?;
     let is_fresh = TAKEN.lock().expect("no code under this lock panics").insert(number);
     if !is_fresh {
@@ -283,7 +284,7 @@ fn listening(fd: std::os::fd::OwnedFd) -> io::Result<Listens> {
     let socket = socket2::Socket::from(fd);
     must_listen(&socket)?;
     socket.set_nonblocking(true)?;
-    // A model in a process of its own must not hold the socket, too.
+    // A model in a process of its own must not inherit the socket.
     socket.set_cloexec(true)?;
     let is_unix = socket.local_addr()?.is_unix();
     if is_unix {

@@ -1,7 +1,8 @@
-//! The connections that are open: so many for one address and so many without a caller, of which the oldest gives way.
+//! Tracks the open connections, and bounds them for each address and without a caller. The oldest of the idle ones
+//! gives way.
 //!
-//! A connection counts as idle until the guard has let a request of it in, and again once that is answered. Files of the
-//! page, logins and heads that do not come make none busy: all this costs no credential.
+//! A connection counts as idle until the guard has admitted a request of it, and again after that was answered. Files
+//! of the page, logins and heads that do not come make none busy, because they need no credential.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -30,9 +31,9 @@ pub(crate) struct OpenConnections {
 
 #[derive(Debug, Default)]
 struct Table {
-    /// Counts those of addresses that are bounded.
+    /// Counts the connections of addresses that are bounded.
     of_addresses: HashMap<Peer, usize>,
-    /// The idle ones, the oldest first.
+    /// The idle connections, the oldest first.
     idle: BTreeMap<u64, Arc<OpenConnection>>,
     next: u64,
 }
@@ -41,20 +42,20 @@ struct Table {
 #[derive(Debug)]
 pub(crate) struct OpenConnection {
     all: Arc<OpenConnections>,
-    /// Its number among the idle ones. Changed under the lock of the table.
+    /// Its number among the idle ones, if it is idle. It is changed under the lock of the table.
     idle: Mutex<Option<u64>>,
-    /// Cancelled where it gives way, or has ended.
+    /// Cancelled after it gave way or has ended.
     pub(super) ends: CancellationToken,
 }
 
-/// The count of a connection, until it has ended.
+/// Counts a connection until it has ended.
 #[derive(Debug)]
 pub(super) struct AdmittedConnection {
     pub(super) connection: Arc<OpenConnection>,
     address: Option<Peer>,
 }
 
-/// A connection that answers a request of a caller. It is idle again when this is dropped.
+/// A connection that answers a request of a caller. It is idle again after this is dropped.
 #[derive(Debug)]
 pub(crate) struct BusyConnection(Arc<OpenConnection>);
 
@@ -65,7 +66,7 @@ impl OpenConnections {
         Arc::new(Self { table: Mutex::default(), max_per_address, max_idle })
     }
 
-    /// Takes a connection in; `None` where its address has too many. Without an address it is not bounded so.
+    /// Admits a connection. Returns `None` if its address has too many. Without an address there is no such bound.
     pub(super) fn admit(self: &Arc<Self>, address: Option<Peer>) -> Option<AdmittedConnection> {
         let mut table = self.table();
         if let Some(address) = address {
@@ -81,7 +82,7 @@ impl OpenConnections {
         Some(AdmittedConnection { connection, address })
     }
 
-    /// Ends the connection that has been idle longest; false where all are busy.
+    /// Ends the connection that has been idle longest. Returns false if all are busy.
     pub(super) fn give_way(&self) -> bool {
         self.table().give_way()
     }
@@ -115,7 +116,7 @@ impl Table {
 }
 
 impl OpenConnection {
-    /// Marks that a caller's request is answered.
+    /// Marks the connection busy while a caller's request is answered.
     pub(crate) fn is_busy(self: &Arc<Self>) -> BusyConnection {
         self.all.table().is_busy(self);
         BusyConnection(self.clone())
@@ -223,7 +224,7 @@ mod tests {
         let busy = first.connection.is_busy();
         assert!(all.give_way());
         assert!(has_ended(&second) && !has_ended(&first) && !has_ended(&third));
-        drop(busy); // idle again, and behind the third
+        drop(busy); // idle again, and after the third
         assert!(all.give_way());
         assert!(has_ended(&third) && !has_ended(&first));
         let late = first.connection.is_busy();
@@ -242,7 +243,7 @@ mod tests {
         assert!(!has_ended(&first));
         let third = all.admit(None).unwrap();
         assert!(has_ended(&first) && !has_ended(&second) && !has_ended(&third));
-        drop(answers); // idle again, and behind the others
+        drop(answers); // idle again, and after the others
         assert!(has_ended(&second) && !has_ended(&third) && !has_ended(&busy));
     }
 }

@@ -1,4 +1,4 @@
-//! The options of an accepted socket.
+//! Sets the options of an accepted socket.
 
 use std::{io, time::Duration};
 
@@ -7,8 +7,8 @@ use tokio::net::TcpStream;
 
 use crate::ServerLimits;
 
-/// Lets small frames go at once, keeps little unsent in the kernel, and ends a connection whose peer is dead or takes
-/// nothing. Without the second, a reader that does not read has megabytes of stale frames in the kernel.
+/// Sends small frames at once, keeps little unsent in the kernel, and ends a connection whose peer is dead or takes
+/// nothing. Without the second, a reader that does not read would have megabytes of stale frames in the kernel.
 pub(crate) fn tune(stream: &TcpStream, limits: &ServerLimits) -> io::Result<()> {
     stream.set_nodelay(true)?;
     tune_further(&SockRef::from(stream), limits.max_unsent_bytes, limits.stall_timeout)
@@ -20,7 +20,7 @@ fn tune_further(socket: &SockRef<'_>, max_unsent_bytes: u32, patience: Duration)
     socket.set_tcp_user_timeout(Some(patience))
 }
 
-/// Does nothing: elsewhere the connection ends by its own timer alone.
+/// Does nothing. On other systems only the connection's own timer ends it.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 fn tune_further(_: &SockRef<'_>, _: u32, _: Duration) -> io::Result<()> {
     Ok(())

@@ -1,4 +1,4 @@
-//! A connection that ends where bytes wait for a peer that takes none.
+//! Ends a connection if bytes wait too long for a peer that takes none.
 
 use std::{
     io,
@@ -17,7 +17,7 @@ use tokio::{
 pub(crate) struct StallGuard<S> {
     stream: S,
     patience: Duration,
-    /// Runs while a write waits. Most connections never have one, so it is not kept in place.
+    /// The timer, while a write waits. Most connections never have one, so it is not kept in place.
     waits: Option<Pin<Box<Sleep>>>,
 }
 
@@ -26,7 +26,7 @@ impl<S> StallGuard<S> {
         Self { stream, patience, waits: None }
     }
 
-    /// Ends the wait where a write came through, and fails one that has waited too long.
+    /// Ends the wait if a write came through, and fails a write that has waited too long.
     fn watch<T>(
         &mut self,
         written: Poll<io::Result<T>>,

@@ -20,7 +20,7 @@ use tokio_rustls::{
 
 /// A certificate with its private key, by which a [`Listener`](crate::Listener) speaks TLS 1.2 and 1.3.
 ///
-/// HTTP/1.1 is spoken over it: its bounds on heads and connections are those of clear text.
+/// HTTP/1.1 is spoken over it, with the same bounds on heads and connections as over clear text.
 #[derive(Clone)]
 pub struct Tls(TlsAcceptor);
 
@@ -30,7 +30,7 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// A reason why a certificate cannot be used.
+/// Why a certificate cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TlsError {
@@ -52,7 +52,7 @@ pub enum TlsError {
         #[source]
         cause: pem::Error,
     },
-    /// The key is not that of the certificate, or of a kind that is not known.
+    /// The key does not belong to the certificate, or is of an unknown kind.
     #[error("the key in {} does not fit the certificate in {}", key.display(), certificates.display())]
     Misfit {
         /// The file of certificates.
@@ -66,12 +66,12 @@ pub enum TlsError {
 }
 
 impl Tls {
-    /// Reads the certificate, with those that lead to its root behind it, and its private key, both as PEM.
+    /// Reads the certificate, followed by those that lead to its root, and its private key, both as PEM.
     ///
-    /// A certificate that is renewed later is read by the next process.
+    /// A certificate that is renewed later is read by the next process. This blocks the calling thread.
     ///
     /// # Errors
-    /// [`TlsError`] names the file.
+    /// Returns [`TlsError`], which names the file.
     pub fn open(certificates: &Path, key: &Path) -> Result<Self, TlsError> {
         let of_certificates =
             |cause| TlsError::Certificates { path: certificates.to_owned(), cause };
@@ -94,7 +94,7 @@ impl Tls {
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
 
-    /// Shakes hands within the time of a head: a client that says nothing keeps no permit.
+    /// Shakes hands within the time of a head, so a client that says nothing keeps no permit.
     pub(super) async fn shake_hands(
         &self,
         stream: TcpStream,

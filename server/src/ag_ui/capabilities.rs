@@ -1,8 +1,8 @@
-//! What this surface can do, as a client of AG-UI asks for it.
+//! Describes what this surface can do, for clients of AG-UI that ask.
 
 use serde_json::{Value, json};
 
-/// Gives the capabilities. Tools are ours alone; a run cannot be resumed in its middle, only told again.
+/// Returns the capabilities. Only our tools run. A run cannot be resumed in its middle, but only told again.
 pub(crate) fn capabilities() -> Value {
     json!({
         "transport": { "streaming": true, "resumable": false },

@@ -1,4 +1,4 @@
-//! The events of AG-UI that take more than a line. Optional fields are absent, never null.
+//! Writes the events of AG-UI that take more than a line. Optional fields are absent and never null.
 
 use std::collections::VecDeque;
 
@@ -13,17 +13,17 @@ use crate::surface::{
     speech::{Part, PartFrames},
 };
 
-/// The version of the protocol that the events keep.
+/// The version of the protocol that the events follow.
 pub(super) const PROTOCOL_VERSION: &str = "1.0";
 
-/// Writes what happened in the session and for what the protocol has no word, under the name of its type.
+/// Writes an event of the session for which the protocol has no word, under the name of its type.
 pub(super) fn write_custom(happened: impl Serialize, out: &mut Frames) {
     let value = serde_json::to_value(happened).expect("an event has text keys");
     let name = format!("madang.{}", value["type"].as_str().unwrap_or("event"));
     out.data(&json!({ "type": "CUSTOM", "name": name, "value": value }));
 }
 
-/// Writes all messages that a client is to have, without a copy of them.
+/// Writes all messages that a client should have, without copying them.
 pub(super) fn write_messages(messages: VecDeque<Value>, out: &mut Frames) {
     let mut snapshot = json!({ "type": "MESSAGES_SNAPSHOT" });
     snapshot["messages"] = Value::Array(messages.into());
@@ -75,8 +75,8 @@ pub(super) fn cost(usage: Usage) -> Value {
     })
 }
 
-/// Describes an approval request, as an interrupt that a later run resumes. Its id has the digest; `editedArgs` in the
-/// schema is the protocol's sign that a person may change the arguments.
+/// Describes an approval request, as an interrupt that a later run resumes. Its id contains the digest. By `editedArgs`
+/// in the schema the protocol says that a person may change the arguments.
 pub(super) fn interrupt(request: &ApprovalRequest, tools: &ToolRegistry) -> Value {
     let any = || json!({ "type": "object" }).into();
     let tool = tools.get(&request.tool).ok();

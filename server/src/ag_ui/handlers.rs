@@ -1,4 +1,4 @@
-//! The routes of AG-UI: a run, and what a client may expect.
+//! The routes of AG-UI: a run, and the capabilities.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ use crate::{
     turns::{self, Supersede, last_page},
 };
 
-/// Gives the routes of this surface.
+/// Returns the routes of this surface.
 pub(crate) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     vec![
@@ -113,7 +113,7 @@ async fn run(
     }
 }
 
-/// A run that a client asks for.
+/// A run for which a client asks.
 struct Asked<'a> {
     dialogue: Dialogue<'a>,
     /// What the run is about, as far as the request says it.
@@ -128,8 +128,8 @@ impl Asked<'_> {
         self
     }
 
-    /// Begins a turn with the user's text; where it began one before, tells that one. A client that wants another answer
-    /// sends the same as one that has lost the answer, and is told that one.
+    /// Begins a turn with the user's text. If the text began one before, answers with that one. A client that wants
+    /// another answer sends the same request as one that has lost the answer, so both get the same turn.
     async fn say(mut self, said: Said) -> Result<Response, Problem> {
         let instructions = self.instructions.take();
         let begun = self.dialogue.say(said, Sent::Plain, instructions, Supersede::Never);
@@ -144,7 +144,7 @@ impl Asked<'_> {
         if !turn.is_new() {
             return self.tell(session, id, view).await;
         }
-        // The turn's own events tell what is stored of it already.
+        // The turn's own events already tell what is stored of it.
         let before = view.messages.into_iter().filter(|entry| entry.turn != id);
         let chat = AgUiChat::new(before.collect(), &self.dialogue.shared.limits);
         let run = AgUiRun { turn: Some(id), opening: RunOpening::Begun, chat, ..self.run };
@@ -166,13 +166,14 @@ impl Asked<'_> {
         }
         match (decided, said) {
             (Some(decided), _) => self.go_on(session, before, &decided).await,
-            // A text that the thread has already tells its turn, which was dismissed.
+            // A text that the thread already has tells its turn, which was dismissed.
             (None, Some(said)) => self.say(said).await,
             (None, None) => self.attach(session).await,
         }
     }
 
-    /// Goes on behind decisions: from before them where they count from now on, so that nothing of the turn is missed.
+    /// Goes on after decisions. It tells the turn from before them if they count from now on, so nothing of it is
+    /// missed.
     async fn go_on(
         mut self,
         session: &Session,
@@ -184,7 +185,7 @@ impl Asked<'_> {
         self.run.late = late.map(|decided| decided.call).collect();
         self.run.decided = calls.iter().map(|decided| decided.call).collect();
         let after = last_page(self.dialogue.shared, session).await?;
-        // The view may show a request for a moment longer than it is open.
+        // The view may show a request a moment longer than it is open.
         let open = after.approval_request.as_ref();
         let is_another = open.is_some_and(|open| !decided.is_about(open.call));
         let waits_for_another = after.turn == Some(*turn) && is_another;
@@ -193,7 +194,7 @@ impl Asked<'_> {
         self.tell(session, *turn, view).await
     }
 
-    /// Tells the turn that runs, else the messages.
+    /// Answers with the turn that runs, or else with the messages.
     async fn attach(mut self, session: &Session) -> Result<Response, Problem> {
         let view = last_page(self.dialogue.shared, session).await?;
         self.dialogue = self.dialogue.looks_on();
@@ -203,8 +204,8 @@ impl Asked<'_> {
         }
     }
 
-    /// Tells a turn of which a client may have heard a part. A waiting turn tells its request, a running one what comes
-    /// behind the view, any other its end.
+    /// Answers with a turn of which a client may have received a part. If the turn waits, the answer has its request.
+    /// If it runs, the answer has what follows the view. If it is over, the answer has its end.
     async fn tell(
         self,
         session: &Session,
@@ -228,7 +229,7 @@ impl Asked<'_> {
         self.dialogue.tell_after(session, turn, view.cursor, mapper).await
     }
 
-    /// Tells the end of a turn that is over.
+    /// Answers with the end of a turn that is over.
     async fn over(
         self,
         session: &Session,
@@ -253,7 +254,7 @@ impl Asked<'_> {
         Ok(self.whole(Some(turn), view, end))
     }
 
-    /// Answers with a run in which nothing is left to stream.
+    /// Answers with a run that has nothing left to stream.
     fn whole(self, turn: Option<TurnId>, view: SessionView, end: RunEnd) -> Response {
         let chat = AgUiChat::new(view.messages, &self.dialogue.shared.limits);
         let run = AgUiRun { turn, chat, cursor: view.cursor.stored, ..self.run };
@@ -262,7 +263,7 @@ impl Asked<'_> {
         self.dialogue.tell_whole(turn, out)
     }
 
-    /// Answers with the error of a thread that is busy. A client hears of it in the run, and can go on.
+    /// Answers with the error of a thread that is busy. A client receives it in the run, and can go on.
     fn refuse(self, problem: &Problem) -> Response {
         let (code, text) = match problem.has("approval_request") {
             false => ("busy", problem.detail()),

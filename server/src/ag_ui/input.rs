@@ -1,4 +1,4 @@
-//! What a client of AG-UI wants, read from the body of its request.
+//! Reads what a client of AG-UI wants from the body of its request.
 
 use std::sync::Arc;
 
@@ -21,39 +21,39 @@ use crate::{
 /// The input of a run.
 #[derive(Debug, PartialEq)]
 pub(crate) struct AgUiInput {
-    /// The session: AG-UI calls it a thread.
+    /// The session, which AG-UI calls a thread.
     pub(crate) thread: SessionId,
-    /// The id of the run, which comes back.
+    /// The id of the run, which the answer repeats.
     pub(crate) run: Arc<str>,
     /// What the run is to do.
     pub(crate) intent: AgUiIntent,
-    /// The number of messages of users, assistants and tools that the client has.
+    /// How many messages of users, assistants and tools the client has.
     pub(crate) messages: usize,
-    /// The client's state; `None` where it is no object or larger than a body without a history.
+    /// The client's state. `None` if it is not an object, or larger than a body without a history.
     pub(crate) state: Option<Map<String, Value>>,
-    /// What the client tells the model beside the chat.
+    /// What the client wants the model to read in addition to the chat.
     pub(crate) instructions: Option<String>,
-    /// Which person is asked, where the client says so in `forwardedProps.ask`.
+    /// Which person is asked, if the client says so in `forwardedProps.ask`.
     pub(crate) ask: Option<Ask>,
 }
 
 /// What a run is to do.
 #[derive(Debug, PartialEq)]
 pub(crate) enum AgUiIntent {
-    /// Begin a turn with this text; where its key began one before, tell that one.
+    /// Begin a turn with this text. If its key began one before, tell that one.
     Say(Said),
     /// Decide about approval requests, then go on with their turn.
     Resume {
         /// The decisions, in the order of the input.
         decisions: Vec<(ApprovalId, Decision)>,
-        /// The requests that the person turned away from. Where one is still open, its turn is dismissed.
+        /// The requests that the person turned away from. If one is still open, its turn is dismissed.
         cancelled: Vec<ApprovalId>,
-        /// The number of entries that name no request. They change nothing.
+        /// How many entries name no request. They change nothing.
         unrecognised: usize,
-        /// The last text of the user, which may be new where requests were cancelled.
+        /// The last text of the user, which may be new if requests were cancelled.
         said: Option<Said>,
     },
-    /// Tell the turn that runs, else the messages.
+    /// Tell the turn that runs, or else the messages.
     Attach,
 }
 
@@ -61,7 +61,7 @@ impl AgUiInput {
     /// Reads a body.
     ///
     /// # Errors
-    /// A problem where it is too long, no such JSON, or says something that cannot be done.
+    /// Returns a problem if the body is too long, is not such JSON, or asks for something that cannot be done.
     pub(crate) fn read(body: &[u8], limits: &ServerLimits) -> Result<Self, Problem> {
         let body = read(body, limits)?;
         let messages = body
@@ -142,7 +142,7 @@ fn without_resume(said: Option<Said>) -> AgUiIntent {
     said.map_or(AgUiIntent::Attach, AgUiIntent::Say)
 }
 
-/// Reads a decision. Only `approved` with true is a yes, and a form without it is no decision at all.
+/// Reads a decision. Only `approved` with true is a yes, and a form without it is not a decision.
 fn decision(at: usize, entry: Raw<'_>) -> Result<Decision, Problem> {
     let payload = entry.member("payload");
     let approved = payload.and_then(|payload| payload.read_member::<bool>("approved"));
@@ -159,7 +159,8 @@ fn decision(at: usize, entry: Raw<'_>) -> Result<Decision, Problem> {
     Ok(form.decision())
 }
 
-/// Reads the arguments that the person typed. Those that cannot be read are never taken for those that were shown.
+/// Reads the arguments that the person typed. If they cannot be read, the result is a problem and never the arguments
+/// that were shown.
 fn edited(at: usize, payload: Raw<'_>) -> Result<Option<Value>, Problem> {
     let Some(edited) = payload.member("editedArgs") else { return Ok(None) };
     let edited = edited.read::<Map<String, Value>>().ok_or_else(|| {
@@ -177,7 +178,7 @@ fn run_id(body: Raw<'_>) -> Result<Arc<str>, Problem> {
     Err(wrong_at("/runId", "A run's id has 1 to 256 bytes and no control characters."))
 }
 
-/// As long as other ids may be: it comes back in each run.
+/// The most bytes of a run's id, as many as of other ids. It comes back in each run.
 const MAX_RUN_ID_BYTES: usize = 256;
 
 fn instructions(context: Raw<'_>) -> Option<String> {

@@ -1,4 +1,4 @@
-//! What AG-UI makes of the items of a turn: one run.
+//! Writes the items of a turn as one run of AG-UI.
 
 use std::collections::VecDeque;
 
@@ -29,7 +29,7 @@ use crate::{
     },
 };
 
-/// Tells a turn as one run.
+/// Writes a turn as one run.
 #[derive(Debug)]
 pub(crate) struct AgUiMapper {
     run: AgUiRun,
@@ -37,12 +37,12 @@ pub(crate) struct AgUiMapper {
     thoughts: u32,
     /// Whether the client's messages are those of the last snapshot.
     is_fresh: bool,
-    /// Whether the client has a text that is not the stored one.
+    /// Whether the client has a text that differs from the stored one.
     needs_repair: bool,
 }
 
 impl AgUiMapper {
-    /// Tells this run.
+    /// Creates a mapper that writes this run.
     pub(crate) fn new(run: AgUiRun) -> Self {
         Self {
             run,
@@ -53,7 +53,7 @@ impl AgUiMapper {
         }
     }
 
-    /// Writes the whole run where there is nothing to stream.
+    /// Writes the whole run, if there is nothing to stream.
     pub(crate) fn write_whole(mut self, end: RunEnd, out: &mut Frames) {
         if let RunEnd::Waits(request) = &end {
             self.run.chat = self.run.chat.waiting(request);
@@ -124,19 +124,20 @@ impl AgUiMapper {
         Then::Continue
     }
 
-    /// Tells a piece of the model's text that begins behind this many bytes.
+    /// Writes a piece of the model's text that begins after this many bytes.
     pub(super) fn speak(&mut self, at: usize, text: &str, out: &mut Frames) {
         if self.speech.hear(at, text, out) {
-            // A client can take nothing back but by a snapshot.
+            // Only a snapshot can take something back from a client.
             self.snapshot(out);
         }
         self.text_delta(text, out);
     }
 
-    /// Tells a piece of the model's thinking.
+    /// Writes a piece of the model's thinking.
     fn think(&mut self, text: &str, out: &mut Frames) {
         if self.speech.id(Part::Thinking).is_none() {
-            // Unlike texts, thinking is in no snapshot, and a client keeps what it has of it: ids are never used twice.
+            // Unlike texts, thinking is in no snapshot, and a client keeps what it has of it. So ids are never used
+            // twice.
             self.thoughts += 1;
             let id = format!("{}:thinking:{}", self.run.run, self.thoughts);
             self.speech.begin(Part::Thinking, id, out);
@@ -144,7 +145,7 @@ impl AgUiMapper {
         self.speech.delta(Part::Thinking, text, out);
     }
 
-    /// Ends the text that was streamed with what the stored message has beside it.
+    /// Ends the text that was streamed, with what the stored message has in addition.
     fn message(&mut self, event: &SessionEvent, text: &str, out: &mut Frames) {
         let id = entry_id(event.turn, event.cursor.entry());
         let is_foreseen = self.speech.id(Part::Text).is_none_or(|open| open == id);
@@ -158,7 +159,7 @@ impl AgUiMapper {
         }
         self.speech.end(Part::Text, out);
         if !is_foreseen {
-            // Behind later messages, a snapshot would put the text at the end.
+            // After later messages, a snapshot would put the text at the end.
             self.snapshot(out);
         }
     }
@@ -185,7 +186,7 @@ impl AgUiMapper {
         let arguments = request.arguments.to_string().into();
         self.show(OpenCall { call: request.call, name: request.tool.clone(), arguments }, out);
         match self.run.ask {
-            // A server that starts asks anew while the decision comes.
+            // A server that starts asks again while the decision comes.
             Ask::Here if self.run.decided.contains(&request.call) => Then::Continue,
             Ask::Here => self.finish(RunEnd::Waits(request.clone().into()), None, out),
             Ask::Elsewhere | Ask::None => {
@@ -241,7 +242,7 @@ impl AgUiMapper {
         Then::Close
     }
 
-    /// Gives the end of a turn whose error was not told.
+    /// Returns the end of a turn whose error was not told.
     fn failed(&self) -> RunEnd {
         RunEnd::Failed { text: "The turn failed.".into(), code: "failed".into() }
     }
@@ -251,21 +252,21 @@ impl AgUiMapper {
         (self.is_fresh, self.needs_repair) = (true, false);
     }
 
-    /// Gives all messages to a client that has later ones already, or under other ids. Such a client keeps its messages in place and puts
-    /// the others behind them, so it must forget the later ones first.
+    /// Writes all messages for a client that already has later ones, or has some under other ids. Such a client keeps
+    /// its messages in place and adds the others after them, so it must forget the later ones first.
     fn snapshot_in_order(&mut self, out: &mut Frames) {
         write_messages(VecDeque::new(), out);
         self.snapshot(out);
     }
 
-    /// Tells whether the client lacks a part of the history, or may have it under other ids.
+    /// Returns whether the client lacks a part of the history, or may have it under other ids.
     fn knows_it_otherwise(&self) -> bool {
         let own = usize::from(self.run.turn.is_some());
         let has = self.run.client_messages;
         self.run.is_fork || has < self.run.chat.len_before(self.run.turn) + own
     }
 
-    /// Gives the client's own state back with our key. A snapshot of ours alone would take the client's away.
+    /// Returns the client's own state with our key in it. A snapshot with only our key would remove the client's state.
     fn state(&mut self, out: &mut Frames) {
         let AgUiRun { state, thread, turn, cursor, .. } = &mut self.run;
         let Some(state) = state else { return };
@@ -289,7 +290,7 @@ impl AgUiMapper {
         self.text_of(&id, delta, out);
     }
 
-    /// Tells a piece of the text that is open. If none is open, the text of this id begins with it.
+    /// Writes a piece of the text that is open. If none is open, the text with this id begins with it.
     fn text_of(&mut self, id: &str, delta: &str, out: &mut Frames) {
         if self.speech.id(Part::Text).is_none() {
             self.speech.begin(Part::Text, id.to_owned(), out);

@@ -1,7 +1,7 @@
-//! The messages of a chat as AG-UI has them: what a snapshot of them says.
+//! Writes the messages of a chat as AG-UI has them, for snapshots.
 //!
-//! Ids are the same in a snapshot and live. A user's text has the client's own id, a text of the model
-//! `<turn>:<entry>`. The message that carries one call has `call:<call>`, its outcome `<call>:result`.
+//! Ids are the same in a snapshot and in a stream. A user's text has the client's own id, and a text of the model has
+//! `<turn>:<entry>`. The message that carries one call has `call:<call>`, and its outcome has `<call>:result`.
 
 use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
@@ -20,7 +20,7 @@ use crate::{
     surface::history::id_of,
 };
 
-/// A chat as far as a run knows it.
+/// A chat, as far as a run knows it.
 #[derive(Debug)]
 pub(crate) struct AgUiChat {
     /// The stored entries since the last clearing.
@@ -41,8 +41,8 @@ pub(super) struct OpenCall {
 }
 
 impl AgUiChat {
-    /// Takes the last entries since the last clearing. A snapshot of them leaves out its oldest messages where it would
-    /// be longer than a page of the chat.
+    /// Takes the last entries since the last clearing. A snapshot of them leaves out its oldest messages if it would be
+    /// longer than a page of the chat.
     pub(crate) fn new(entries: Vec<ChatMessage>, limits: &ServerLimits) -> Self {
         Self {
             entries,
@@ -65,13 +65,13 @@ impl AgUiChat {
         self
     }
 
-    /// Gives the number of messages that a client has which knows all that was said before this turn.
+    /// Returns how many messages a client has that knows all that was said before this turn.
     pub(super) fn len_before(&self, turn: Option<TurnId>) -> usize {
         let before = self.entries.iter().filter(|entry| Some(entry.turn) != turn);
         before.map(|entry| messages(entry, self).len()).sum()
     }
 
-    /// Adds a stored entry. One that it has already changes nothing.
+    /// Adds a stored entry. Does nothing if it has the entry already.
     pub(super) fn push(&mut self, entry: ChatMessage) {
         if self.entries.last().is_none_or(|last| last.seq < entry.seq) {
             if let Content::ToolCall(record) = &entry.content {
@@ -81,7 +81,7 @@ impl AgUiChat {
         }
     }
 
-    /// Forgets all entries: the user cleared the chat.
+    /// Forgets all entries, because the user cleared the chat.
     pub(super) fn clear(&mut self) {
         self.entries.clear();
     }
@@ -98,7 +98,7 @@ impl AgUiChat {
         }
     }
 
-    /// Shows a call. Gives it where it was not shown before.
+    /// Shows a call. Returns it if it was not shown before.
     pub(super) fn show(&mut self, call: OpenCall) -> Option<&OpenCall> {
         if self.open.iter().any(|open| open.call == call.call) {
             return None;
@@ -107,7 +107,7 @@ impl AgUiChat {
         self.open.last()
     }
 
-    /// Gives all messages, the oldest left out where they do not fit.
+    /// Returns all messages, without the oldest ones if they do not fit.
     pub(super) fn snapshot(&self) -> VecDeque<Value> {
         let open = self.open.iter().rev();
         let open = open.map(|open| vec![carrier(open.call, &open.name, &open.arguments)]);
@@ -123,8 +123,8 @@ impl AgUiChat {
         all
     }
 
-    /// Gives the content of the message that has a call's outcome: the outcome as JSON. Beside it stand the effect
-    /// where the outcome does not tell it, and the arguments where a person changed them.
+    /// Returns the content of the message that has a call's outcome: the outcome as JSON. It also has the effect if the
+    /// outcome does not say it, and the arguments if a person changed them.
     pub(super) fn outcome(&self, record: &CallRecord) -> String {
         let mut content = match &record.outcome {
             Some(ToolOutcome::Ok(ToolOk { data, metadata })) => {
@@ -160,17 +160,17 @@ impl AgUiChat {
     }
 }
 
-/// Gives the id of the message that carries a call.
+/// Returns the id of the message that carries a call.
 pub(super) fn carrier_id(call: CallId) -> String {
     format!("call:{call}")
 }
 
-/// Gives the id of the message with a call's outcome.
+/// Returns the id of the message with a call's outcome.
 pub(super) fn result_id(call: CallId) -> String {
     format!("{call}:result")
 }
 
-/// Gives the arguments for which the model asked, as text: those that a person typed stand beside the outcome.
+/// Returns the arguments for which the model asked, as text. Those that a person typed are with the outcome.
 pub(super) fn wanted(record: &CallRecord) -> Arc<str> {
     let arguments = record.asked.as_ref().unwrap_or(&record.arguments);
     arguments.as_str().map_or_else(|| arguments.to_string().into(), Into::into)

@@ -1,4 +1,4 @@
-//! What a run of AG-UI is about: what the handler finds before the first item.
+//! What a run of AG-UI is about: all that the handler finds before the first item.
 
 use std::sync::Arc;
 
@@ -18,29 +18,29 @@ pub(crate) struct AgUiRun {
     pub(crate) thread: SessionId,
     /// The id that the client gave the run.
     pub(crate) run: Arc<str>,
-    /// The turn that is told; `None` where there is none.
+    /// The turn that is told. `None` if there is none.
     pub(crate) turn: Option<TurnId>,
     /// How the run begins.
     pub(crate) opening: RunOpening,
     /// The chat before the first item.
     pub(crate) chat: AgUiChat,
-    /// The number of messages of users, assistants and tools that the client has.
+    /// How many messages of users, assistants and tools the client has.
     pub(crate) client_messages: usize,
-    /// Whether the thread goes on in a fork, whose ids are others than the client may have for the same texts.
+    /// Whether the thread goes on in a fork, whose ids may differ from those that the client has for the same texts.
     pub(crate) is_fork: bool,
     /// The position of the chat.
     pub(crate) cursor: EventCursor,
-    /// The client's state, which comes back with a key of ours; `None` where it is no object.
+    /// The client's state, which is sent back with a key of ours. `None` if it is not an object.
     pub(crate) state: Option<Map<String, Value>>,
     /// The calls about which the client decided too late.
     pub(crate) late: Vec<CallId>,
-    /// The calls about which the client decided: a request of theirs that is told again is over.
+    /// The calls about which the client decided. If a request about one of them is told again, it is over.
     pub(crate) decided: Vec<CallId>,
     /// Which person is asked about a call.
     pub(crate) ask: Ask,
     /// The tools that may be called.
     pub(crate) tools: Arc<ToolRegistry>,
-    /// Bytes of a piece of text in one frame.
+    /// The most bytes of a piece of text in one frame.
     pub(crate) max_text_frame_bytes: usize,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct AgUiRun {
 pub(crate) enum RunOpening {
     /// The turn is told from its first event on.
     Begun,
-    /// The client has heard a part of the turn before: a snapshot removes what is not stored.
+    /// The client has received a part of the turn before. A snapshot removes what is not stored.
     Joined,
 }
 
@@ -71,12 +71,12 @@ pub(crate) enum RunEnd {
     },
 }
 
-/// Writes the end of a run that fails, which is the only event of one that does not begin.
+/// Writes the end of a run that fails. It is the only event of a run that does not begin.
 pub(crate) fn write_error(text: &str, code: &str, out: &mut Frames) {
     out.data(&json!({ "type": "RUN_ERROR", "message": text, "code": code }));
 }
 
-/// Gives the code of an error.
+/// Returns the code of an error.
 pub(crate) fn error_code(error: &TurnError) -> String {
     match error {
         TurnError::TooManyRounds => "too_many_rounds".into(),

@@ -48,7 +48,7 @@ use crate::{
     turns::{self, BegunTurn, Supersede},
 };
 
-/// Gives the routes of this surface.
+/// Returns the routes of this surface.
 pub(crate) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     vec![
@@ -124,7 +124,7 @@ async fn resume(
     let name = session_id(&session)?;
     let session = match forks::current(&shared, &caller, &name).await {
         Ok(session) => session,
-        // Clients ask before their first message. Another user's chat is told from none neither here nor elsewhere.
+        // Clients ask before their first message. Here as elsewhere, another user's chat looks as if it did not exist.
         Err(problem) if problem.name() == ProblemName::NotFound => return nothing(),
         Err(problem) => return Err(problem),
     };
@@ -174,13 +174,13 @@ async fn all(
     let view = session.view(page(&shared, &query)?).await?;
     let waits = view.turn.zip(view.approval_request.as_ref()).filter(|_| is_last);
     let messages = json(&messages(&view.messages, waits, shared.limits.max_event_bytes));
-    // Clients take a plain list, so where it goes on stands beside it.
+    // Clients take a plain list, so the address of the page before is in a header.
     let earlier = view.earlier.map(|before| [(LINK, format!("<?before={before}>; rel=\"prev\""))]);
     Ok((earlier, messages).into_response())
 }
 
-/// Begins a turn with the user's text; if the text began one before, tells that one. A question that is open gives way:
-/// while a client shows it, it cannot be told that the chat is busy.
+/// Begins a turn with the user's text. If the text began one before, tells that one. An open question gives way,
+/// because a client that shows it cannot be told that the chat is busy.
 async fn speak(dialogue: Dialogue<'_>, said: Said, sent: Sent) -> Result<Response, Problem> {
     let (session, begun) = dialogue.say(said, sent, None, Supersede::Waiting).await?;
     let BegunTurn { turn, superseded } = begun;
@@ -192,7 +192,7 @@ async fn speak(dialogue: Dialogue<'_>, said: Said, sent: Sent) -> Result<Respons
     Ok(dialogue.tell(&session, &turn, AiMapper::new(message)))
 }
 
-/// Tells a turn from its beginning.
+/// Streams a turn from its beginning.
 async fn replay(
     dialogue: Dialogue<'_>,
     session: &Session,
@@ -260,7 +260,7 @@ async fn attach(dialogue: Dialogue<'_>, session: &Session) -> Result<Response, P
     }
 }
 
-/// Answers with the request about which the turn waits.
+/// Answers with the request for which the turn waits.
 fn ask_again(
     dialogue: Dialogue<'_>,
     mut mapper: AiMapper,
@@ -274,14 +274,14 @@ fn ask_again(
     dialogue.tell_whole(Some(turn), out)
 }
 
-/// Answers with a message in which nothing is new.
+/// Answers with a message that has nothing new.
 fn nothing(dialogue: Dialogue<'_>, turn: TurnId) -> Response {
     let mut out = Frames::default();
     write_nothing(turn, &mut out);
     dialogue.tell_whole(Some(turn), out)
 }
 
-/// Gives a message of which the client shows nothing yet, and in whose turn nothing waits.
+/// Returns a message of which the client shows nothing yet, and in whose turn nothing waits.
 fn message(dialogue: &Dialogue<'_>, turn: TurnId) -> AiMessage {
     AiMessage {
         turn,
@@ -295,12 +295,12 @@ fn message(dialogue: &Dialogue<'_>, turn: TurnId) -> AiMessage {
     }
 }
 
-/// Gives the request about which a turn waits.
+/// Returns the request for which a turn waits.
 fn open_in(view: &SessionView, turn: TurnId) -> Option<ApprovalRequest> {
     view.approval_request.clone().filter(|_| view.turn == Some(turn))
 }
 
-/// Names the protocol of an answer.
+/// Adds the version of the protocol to an answer.
 fn versioned(response: Response) -> Response {
     ([(VERSION, "v1")], response).into_response()
 }

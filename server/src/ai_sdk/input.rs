@@ -1,4 +1,4 @@
-//! What a client of the AI SDK wants, read from the body of its request.
+//! Reads what a client of the AI SDK wants from the body of its request.
 
 use madang::{SessionId, TurnId, approval::Decision};
 use uuid::Uuid;
@@ -24,22 +24,22 @@ pub(crate) struct AiInput {
     pub(crate) session: SessionId,
     /// What the request is to do.
     pub(crate) intent: AiIntent,
-    /// Which person is asked, where the client says so.
+    /// Which person is asked, if the client says so.
     pub(crate) ask: Option<Ask>,
 }
 
-/// What a request is to do.
+/// What a request should do.
 #[derive(Debug, PartialEq)]
 pub(crate) enum AiIntent {
     /// Begin a turn with this text, tell the one that it began before, or begin a fork with it.
     Say(Said, Sent),
     /// Decide about approval requests, then go on with the message that shows them.
     Decide {
-        /// The turn of the message, where its id is one of ours.
+        /// The turn of the message, if its id is one of ours.
         turn: Option<TurnId>,
         /// The decisions, in the order of the message.
         decisions: Vec<(ApprovalId, Decision)>,
-        /// The number of approvals that name no request. They change nothing.
+        /// How many approvals name no request. They change nothing.
         unrecognised: usize,
     },
     /// Go on with the turn that runs.
@@ -50,7 +50,7 @@ impl AiInput {
     /// Reads a body.
     ///
     /// # Errors
-    /// A problem where it is too long, no such JSON, or says something that cannot be done.
+    /// Returns a problem if the body is too long, is not such JSON, or asks for something that cannot be done.
     pub(crate) fn read(body: &[u8], limits: &ServerLimits) -> Result<Self, Problem> {
         let body = read(body, limits)?;
         let (message, pointer) = last_message(body)
@@ -125,7 +125,7 @@ fn decide(message: Raw<'_>, pointer: &str, limits: &ServerLimits) -> Result<AiIn
     Ok(AiIntent::Decide { turn, decisions, unrecognised })
 }
 
-/// Reads a decision. Only `approved` with true is a yes, and an approval without it is no decision at all.
+/// Reads a decision. Only `approved` with true is a yes, and an approval without it is not a decision.
 fn decision(approval: Raw<'_>, pointer: &str) -> Result<Decision, Problem> {
     let Some(is_approved) = approval.read_member::<bool>("approved") else {
         return Err(wrong_at(format!("{pointer}/approved"), "This must be true or false."));

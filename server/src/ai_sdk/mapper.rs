@@ -1,4 +1,4 @@
-//! What the AI SDK's stream of UI messages makes of the items of a turn: one message of the assistant.
+//! Writes the items of a turn as one message of the assistant, in the AI SDK's stream of UI messages.
 
 use madang::{
     CallId,
@@ -28,17 +28,17 @@ use crate::{
     },
 };
 
-/// Tells a turn as one message.
+/// Writes a turn as one message.
 #[derive(Debug)]
 pub(crate) struct AiMapper {
     message: AiMessage,
     speech: Speech<AiParts>,
     /// The calls about which this client has decided itself.
     decided: Vec<CallId>,
-    /// The number of texts and of thoughts so far, which gives them their ids.
+    /// How many texts and thoughts there were so far. Their ids come from this number.
     parts: u32,
     is_step_open: bool,
-    /// Whether all calls of the round have ended: what follows belongs to the next step.
+    /// Whether all calls of the round have ended. What follows then belongs to the next step.
     is_round_over: bool,
     round: Round,
     /// The approval request that waits for the end of the other calls that are shown.
@@ -46,7 +46,7 @@ pub(crate) struct AiMapper {
 }
 
 impl AiMapper {
-    /// Tells this message.
+    /// Creates a mapper that writes this message.
     pub(crate) fn new(message: AiMessage) -> Self {
         Self {
             round: Round::of(message.shown.clone()),
@@ -72,7 +72,7 @@ impl AiMapper {
             EventKind::UserMessage { .. } => {}
             EventKind::ModelMessage { text, .. } => {
                 self.end_text(text, out);
-                // The model speaks once all calls have ended, so none that is shown holds back another.
+                // The model speaks after all calls have ended, so no call that is shown holds back another.
                 self.round.end_shown();
             }
             EventKind::ToolCallProposed { call, wanted, .. } => {
@@ -108,16 +108,16 @@ impl AiMapper {
         self.ask_behind(event.cursor, out)
     }
 
-    /// Tells a piece of the model's text that begins behind this many bytes.
+    /// Writes a piece of the model's text that begins after this many bytes.
     pub(super) fn speak(&mut self, at: usize, text: &str, out: &mut Frames) {
         if self.speech.hear(at, text, out) {
-            // What the client has stays: a part cannot be taken back.
+            // What the client has stays, because a part cannot be taken back.
             metrics::rewritten("ai_sdk");
         }
         self.piece(Part::Text, text, out);
     }
 
-    /// Ends the text that was streamed with what the stored message has beside it.
+    /// Ends the text that was streamed, with what the stored message has in addition.
     fn end_text(&mut self, text: &str, out: &mut Frames) {
         if let Lack::Rest(rest) = self.speech.compare(text, out) {
             for piece in pieces(rest, self.message.max_text_frame_bytes) {
@@ -152,8 +152,8 @@ impl AiMapper {
         })));
     }
 
-    /// Asks about a call, and ends the stream: a client sends no decision while it reads. Waits for the other calls of
-    /// the step, because a client waits for them as well.
+    /// Asks about a call, and ends the stream, because a client sends no decision while it reads. Before that it waits
+    /// for the other calls of the step, because a client waits for them as well.
     fn ask(&mut self, request: ApprovalRequest, out: &mut Frames) -> Then {
         let call = request.call;
         if self.round.show(call) {
@@ -174,12 +174,13 @@ impl AiMapper {
         self.finish("tool-calls", out)
     }
 
-    /// Tells whether a request came before the view, which says what is open. One of which no feed has told is open.
+    /// Returns whether a request came before the view, which says what is open. A request that no feed has told is
+    /// open.
     fn was_asked_before(&self, event: &SessionEvent) -> bool {
         event.seq > 0 && self.message.asked_before.is_some_and(|(_, last)| event.seq <= last)
     }
 
-    /// Asks about the call that waited before the turn was told, once all is told that is stored.
+    /// Asks about the call that waited before the turn was told, after all that is stored was told.
     fn ask_behind(&mut self, cursor: EventCursor, out: &mut Frames) -> Then {
         match self.message.waits.take_if(|(behind, _)| *behind <= cursor) {
             Some((_, request)) => self.ask(request, out),
@@ -201,7 +202,7 @@ impl AiMapper {
             AiOutput::Available(output) => run_here(
                 json!({ "type": "tool-output-available", "toolCallId": call, "output": output }),
             ),
-            // Clients refuse a denied part without a response of their own.
+            // Clients refuse a denied part that has no response of their own.
             AiOutput::Error(text) | AiOutput::Denied(text) => run_here(
                 json!({ "type": "tool-output-error", "toolCallId": call, "errorText": text }),
             ),
@@ -245,7 +246,7 @@ impl AiMapper {
         Then::Close
     }
 
-    /// Begins a step where none is open, and behind a round a new one.
+    /// Begins a step if none is open, and a new one after a round.
     fn step(&mut self, out: &mut Frames) {
         if std::mem::take(&mut self.is_round_over) && std::mem::take(&mut self.is_step_open) {
             out.data(&json!({ "type": "finish-step" }));
@@ -255,7 +256,7 @@ impl AiMapper {
         }
     }
 
-    /// Tells a piece of a part, which begins with it if none is open.
+    /// Writes a piece of a part. If none is open, the part begins with it.
     fn piece(&mut self, part: Part, delta: &str, out: &mut Frames) {
         if self.speech.id(part).is_none() {
             self.step(out);
@@ -270,13 +271,14 @@ impl AiMapper {
     }
 }
 
-/// Says of a part that its tool runs here: a client would run it, or send the turn again once it has ended.
+/// Marks a part with the fact that its tool runs here. Without the mark, a client would run it, or send the turn again
+/// after it has ended.
 fn run_here(mut part: Value) -> Value {
     (part["dynamic"], part["providerExecuted"]) = (true.into(), true.into());
     part
 }
 
-/// Tells what a client must know of a call beside its output.
+/// Writes what a client must know of a call in addition to its output.
 fn write_call(call: CallId, note: &Value, out: &mut Frames) {
     out.data(&json!({ "type": "data-madang-call", "id": call, "data": note }));
 }
@@ -290,7 +292,7 @@ impl Mapper for AiMapper {
     }
 
     fn begin(&mut self, epoch: FeedEpoch) {
-        // Another feed counts anew.
+        // Another feed counts from its own beginning.
         self.message.asked_before.take_if(|(told, _)| *told != epoch);
     }
 
@@ -313,7 +315,7 @@ impl Mapper for AiMapper {
         let Some(text) = words(cut) else { return self.abort(out) };
         self.speech.end_all(out);
         out.data(&json!({ "type": "error", "errorText": text }));
-        // A client takes a stream that ends without an end for complete.
+        // A client takes a stream that just stops for complete.
         Then::Break
     }
 }

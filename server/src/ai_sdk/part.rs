@@ -1,4 +1,5 @@
-//! What parts of a message of the AI SDK say of calls and approvals, in the form that its versions 6 and 7 both read.
+//! Writes the parts of a message of the AI SDK about calls and approvals, in a form that its versions 6 and 7 both
+//! read.
 
 use madang::{
     approval::ApprovalRequest,
@@ -18,12 +19,12 @@ use crate::{
 pub(super) enum AiOutput<'a> {
     Available(&'a Value),
     Error(String),
-    /// A person said no: the same as text.
+    /// A person said no, in the same text.
     Denied(String),
 }
 
 impl<'a> AiOutput<'a> {
-    /// Gives what a client shows of a record. Silence is not a no: only a person's own no is a denial.
+    /// Returns what a client shows of a record. Only a person's own no is a denial, and silence is not.
     pub(super) fn of(record: &'a CallRecord) -> Self {
         match &record.outcome {
             None => {
@@ -76,17 +77,18 @@ impl PartFrames for AiParts {
     }
 }
 
-/// Writes a part that tells what happened. The client's message does not keep it.
+/// Writes a part that reports what happened. The client's message does not keep it.
 pub(super) fn write_notice(data: impl Serialize, out: &mut Frames) {
     out.data(&json!({ "type": "data-madang-notice", "transient": true, "data": data }));
 }
 
-/// Gives the descriptor of an approval: the whole question, and when it ends.
+/// Returns the descriptor of an approval: the whole question, and when it ends.
 pub(super) fn descriptor(request: &ApprovalRequest) -> Value {
     json!({ "text": request.text, "expires_at": request.expires_at })
 }
 
-/// Gives what a client must know of an ended call beside its output; `None` where the output says all.
+/// Returns what a client must know of an ended call in addition to its output. Returns `None` if the output says
+/// everything.
 pub(super) fn call_note(record: &CallRecord) -> Option<Value> {
     let is_told = record.result == CallResult::Shown
         && record.effect != Effect::Unknown
@@ -107,19 +109,19 @@ pub(super) fn call_note(record: &CallRecord) -> Option<Value> {
     Some(note)
 }
 
-/// Gives what a client must know of a call whose effect is known now.
+/// Returns what a client must know of a call whose effect is known now.
 pub(super) fn resolved_note(resolved: &ResolvedCall, text: &str) -> Value {
     let mut note = json!(resolved);
     note["text"] = json!(text);
     note
 }
 
-/// Reads the arguments as the model wrote them; those that are no JSON stay text.
+/// Reads the arguments as the model wrote them. If they are not JSON, they stay text.
 pub(super) fn input(arguments: &str) -> Value {
     serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()))
 }
 
-/// Gives the arguments for which the model asked.
+/// Returns the arguments for which the model asked.
 pub(super) fn wanted(record: &CallRecord) -> &Value {
     record.asked.as_ref().unwrap_or(&record.arguments)
 }

@@ -1,7 +1,7 @@
-//! The calls of a round, of which a client sees those whose turn has come.
+//! Orders the calls of a round. A client sees those whose turn has come.
 //!
-//! With two open calls in a step, a client waits for decisions about both before it sends the first. So the calls up to
-//! and including the first that does more than read are shown, and the next ones when that one has ended.
+//! If a step has two open calls, a client waits for decisions about both before it sends the first. So the calls up to
+//! and including the first that does more than read are shown, and the next ones after that one has ended.
 
 use std::{collections::VecDeque, sync::Arc};
 
@@ -44,7 +44,7 @@ impl Round {
         }
     }
 
-    /// Gives the next call whose turn has come; from then on it is shown.
+    /// Returns the next call whose turn has come. From then on it is shown.
     pub(super) fn show_next(&mut self, tools: &ToolRegistry) -> Option<HiddenCall> {
         if self.before_hidden.is_some() {
             return None;
@@ -59,7 +59,7 @@ impl Round {
         Some(next)
     }
 
-    /// Shows a call out of its turn. Tells whether it was not shown before.
+    /// Shows a call before its turn. Returns whether it was not shown before.
     pub(super) fn show(&mut self, call: CallId) -> bool {
         self.hidden.retain(|hidden| hidden.call != call);
         let is_new = !self.shown.contains(&call);
@@ -76,12 +76,12 @@ impl Round {
         self.before_hidden.take_if(|before| *before == call);
     }
 
-    /// Tells whether another call than this one is shown and has not ended.
+    /// Returns whether a call other than this one is shown and has not ended.
     pub(super) fn has_beside(&self, call: CallId) -> bool {
         self.shown.iter().any(|shown| *shown != call)
     }
 
-    /// Tells whether all calls have ended.
+    /// Returns whether all calls have ended.
     pub(super) fn is_over(&self) -> bool {
         self.shown.is_empty() && self.hidden.is_empty()
     }

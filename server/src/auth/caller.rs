@@ -1,4 +1,4 @@
-//! The caller of a request: the user that it speaks for, and what its credential may do.
+//! The caller of a request: the user for whom it speaks, and what its credential may do.
 
 use std::sync::Arc;
 
@@ -16,29 +16,29 @@ use crate::{
     problem::{Problem, ProblemName},
 };
 
-/// The caller of a request, which the guard has found by its credential. An extractor of axum.
+/// The caller of a request, which the guard has found by its credential. It is an extractor of axum.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     /// The user that the request speaks for.
     pub(crate) user: UserId,
     /// What the credential may do.
     pub(crate) scopes: TokenScopes,
-    /// The name of the token behind the credential.
+    /// The name of the token that the credential is, or from which it was made.
     pub(crate) token: Arc<str>,
-    /// Whether the credential is a service's, which speaks for other users too.
+    /// Whether the credential is a service's, which may speak for several users.
     pub(crate) is_of_service: bool,
-    /// Which person is asked where the request does not say.
+    /// Which person is asked if the request does not say.
     pub(crate) ask: Option<Ask>,
-    /// The language in which the request wants to be answered, where it names one.
+    /// The language in which the request wants to be answered. `None` if it names none.
     pub(crate) named: Option<Locale>,
-    /// What keeps the credential good.
+    /// What the credential depends on.
     pub(crate) credential: CallerCredential,
 }
 
-/// What keeps a credential good: streams look at it for as long as they live.
+/// What a credential depends on. Streams look at it for as long as they live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CallerCredential {
-    /// The hash of the token's secret, or of the key that has signed a JWT; `None` where no credential is needed.
+    /// The hash of the token's secret, or of the key that has signed a JWT. `None` if no credential is needed.
     pub(crate) rests_on: Option<Digest>,
     /// The moment at which the login or the JWT ends.
     pub(crate) until: Option<Timestamp>,
@@ -47,12 +47,12 @@ pub(crate) struct CallerCredential {
 }
 
 impl Caller {
-    /// Tells whether the credential has a scope.
+    /// Returns whether the credential has a scope.
     pub(crate) const fn has(&self, scope: TokenScope) -> bool {
         self.scopes.has(scope)
     }
 
-    /// Refuses a credential without the scope.
+    /// Returns a problem if the credential does not have the scope.
     pub(crate) fn must_have(&self, scope: TokenScope) -> Result<(), Problem> {
         if self.has(scope) {
             return Ok(());
@@ -64,8 +64,8 @@ impl Caller {
         Err(problem.with("scope", scope))
     }
 
-    /// Gives which person is asked: what the request says, else what the token says, else the default of the surface.
-    /// A client that may not decide asks its person elsewhere.
+    /// Returns which person is asked: as the request says, or else as the token says, or else as the surface does by
+    /// default. A client that may not decide asks its person elsewhere.
     pub(crate) fn asks(&self, requested: Option<Ask>, default: Ask) -> Ask {
         match requested.or(self.ask).unwrap_or(default) {
             Ask::Here if !self.has(TokenScope::Decide) => Ask::Elsewhere,
@@ -73,18 +73,18 @@ impl Caller {
         }
     }
 
-    /// Gives what holds for each turn of this caller whose person is asked so.
+    /// Returns the options of each turn of this caller whose person is asked like this.
     pub(crate) fn turn_options(&self, ask: Ask) -> TurnOptions {
         let language = self.language();
         TurnOptions { asks: ask.asks(), language, ..TurnOptions::default() }
     }
 
-    /// Gives the language that the request names.
+    /// Returns the language that the request names.
     pub(crate) fn language(&self) -> Option<LanguageTag> {
         self.named.map(|locale| locale.tag())
     }
 
-    /// Gives the language of sentences about the last turn of these messages. It is the one that the request names, else
+    /// Returns the language of sentences about the last turn of these messages: the one that the request names, or else
     /// that of the user's texts.
     pub(crate) fn locale_of(&self, runtime: &Runtime, messages: &[ChatMessage]) -> Locale {
         let texts = messages.iter().rev().filter_map(|message| match &message.content {
@@ -97,10 +97,10 @@ impl Caller {
         runtime.languages().choose(self.language(), texts)
     }
 
-    /// Finds a session of this user.
+    /// Returns a session of this user.
     ///
     /// # Errors
-    /// A problem where it does not exist or is another user's, the same for both.
+    /// Returns the same problem if it does not exist and if it is another user's.
     pub(crate) async fn session(&self, runtime: &Runtime, id: &str) -> Result<Session, Problem> {
         let session = session_id(id)?;
         let found = runtime.user_with_id(&self.user).find_session(&session).await?;
@@ -108,7 +108,7 @@ impl Caller {
     }
 }
 
-/// Reads the id of a session. Those that a parser of URLs removes are refused.
+/// Reads the id of a session. Ids that a parser of URLs would remove are refused.
 pub(crate) fn session_id(id: &str) -> Result<SessionId, Problem> {
     match SessionId::new(id) {
         Ok(session) if !matches!(id, "." | "..") => Ok(session),

@@ -1,8 +1,8 @@
-//! The login of the page, in two halves. A cookie has a user's token by its hash, a moment, and a seal over both. The
-//! proof is another seal over the same.
+//! Seals a login of the page in two halves. A cookie has the hash of a user's token, a moment, and a seal over both.
+//! The proof is another seal over the same.
 //!
 //! Browsers send a cookie to every port of its host, so another server there reads it. The proof is kept in the storage
-//! of the page, which belongs to one origin, and goes in a header. Neither half counts alone.
+//! of the page, which belongs to one origin, and is sent in a header. Neither half counts without the other.
 
 use hmac::{Hmac, Mac as _};
 use madang::{Timestamp, approval::Digest};
@@ -30,7 +30,7 @@ impl Login {
         Halves { cookie: format!("{said}.{}", seal(of_cookie(key, &said))), proof }
     }
 
-    /// Reads the value of a cookie; `None` where one of the halves was not sealed with this key, or its time is over.
+    /// Reads the two halves. Returns `None` if one of them was not sealed with this key, or if the login is over.
     pub(crate) fn open(cookie: &str, proof: &str, key: &CookieKey, now: Timestamp) -> Option<Self> {
         let (said, seal) = cookie.rsplit_once('.')?;
         let is_sealed = |mac: Hmac<Sha256>, seal: &str| {
@@ -56,12 +56,13 @@ fn of_proof(key: &CookieKey, said: &str) -> Hmac<Sha256> {
     key.seal(format!("madang proof 1\0{said}").as_bytes())
 }
 
-/// Gives the name of the cookie. The prefix `__Host-` binds it to this very host, and browsers take it over TLS only.
+/// Returns the name of the cookie. The prefix `__Host-` binds it to this very host, and browsers accept it only over
+/// TLS.
 pub(crate) const fn name(is_secure: bool) -> &'static str {
     if is_secure { "__Host-madang" } else { "madang" }
 }
 
-/// Writes the header that sets the cookie for so many seconds; for none, the one that removes it.
+/// Writes the header that sets the cookie for this many seconds. 0 removes the cookie.
 pub(crate) fn set(value: &str, seconds: u64, is_secure: bool) -> String {
     let name = name(is_secure);
     let secure = if is_secure { "; Secure" } else { "" };

@@ -1,4 +1,4 @@
-//! The credential of a request, as its head has it. Pure.
+//! Reads the credential of a request from its head.
 
 use axum::http::{HeaderMap, HeaderName, header};
 
@@ -9,13 +9,13 @@ use super::{cookie, holder::UserHeader};
 pub(crate) enum Credential<'a> {
     /// None at all.
     None,
-    /// A token in `Authorization`. It goes before a cookie, also where it is wrong.
+    /// A token in `Authorization`. It counts before a cookie, even if it is wrong.
     Bearer(&'a str),
     /// The page's cookies, which a browser adds by itself.
     Cookies {
-        /// Their values. Another server of this host may have set one of the same name, so there can be several.
+        /// Their values. There can be several, because another server of this host may have set one of the same name.
         values: Vec<&'a str>,
-        /// The other half of the login, which the page adds. Of two there is none.
+        /// The other half of the login, which the page adds. `None` if it comes twice.
         proof: Option<&'a str>,
     },
     /// Something that is neither.
@@ -23,7 +23,7 @@ pub(crate) enum Credential<'a> {
 }
 
 impl<'a> Credential<'a> {
-    /// Reads the credential of a head. No query has one: it would stand in logs.
+    /// Reads the credential of a head. A query never has one, because it would be in logs.
     pub(crate) fn of(headers: &'a HeaderMap, has_secure_cookies: bool) -> Self {
         let mut found = headers.get_all(header::AUTHORIZATION).iter();
         match (found.next(), found.next()) {
@@ -52,8 +52,8 @@ impl<'a> Credential<'a> {
     }
 }
 
-/// Gives the name of the user that a service speaks for. One header has it, once: of two, a proxy may have written
-/// one and a client the other.
+/// Returns the name of the user for whom a service speaks. It counts only if the header comes once: of two, a proxy may
+/// have written one and a client the other.
 pub(crate) fn named_user(headers: &HeaderMap, wanted: UserHeader) -> Option<&str> {
     let named = |header: UserHeader| {
         headers

@@ -1,7 +1,7 @@
-//! The logins that a person ended before their time, by signing out.
+//! Keeps the logins that a person ended before their time, by signing out.
 //!
-//! A cookie says itself until when it counts. So the server keeps which ones count no more, in memory and in a file beside
-//! the key, each until its time is over.
+//! A cookie itself says until when it counts. So the server keeps which ones no longer count, in memory and in a file
+//! next to the key, each until its time is over.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -15,10 +15,10 @@ use madang::{Timestamp, approval::Digest};
 
 use super::{login::Login, private_file};
 
-/// The logins of one token that are remembered one by one; a person has fewer browsers. Where there are so many,
-/// the logins of the token that end before all of them are over too. So a token cannot fill the file.
+/// How many ended logins of one token are remembered one by one. A person has fewer browsers. Beyond this number, all
+/// logins of the token that end before these are over too. So a token cannot fill the file.
 const MAX_OF_TOKEN: usize = 64;
-/// The longest file: 64 logins of each of 10,000 tokens, of 80 bytes.
+/// The longest file: 64 logins of 80 bytes for each of 10,000 tokens.
 const MAX_BYTES: u64 = 52 << 20;
 
 /// The ended logins, and the file that keeps them.
@@ -29,10 +29,10 @@ pub(super) struct EndedLogins {
 }
 
 impl EndedLogins {
-    /// Reads the file, where there is one.
+    /// Reads the file, if there is one.
     ///
     /// # Errors
-    /// The file cannot be read, is not of this account alone, or has other lines.
+    /// Returns an error if the file cannot be read, can be read or changed by another account, or has other lines.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         let mut text = String::new();
         match private_file::open(&path, OpenOptions::new().read(true)) {
@@ -46,20 +46,21 @@ impl EndedLogins {
         Ok(Self { path: Some(path), ended: Mutex::new(table) })
     }
 
-    /// Gives the end of a new login, at this moment or a little later: no other login ends then.
+    /// Returns the end of a new login: this moment, or a little later so that no other login ends then.
     pub(super) fn unused(&self, until: Timestamp) -> Timestamp {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).unused(until)
     }
 
-    /// Tells whether a login was ended.
+    /// Returns whether a login was ended.
     pub(super) fn has(&self, login: Login) -> bool {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).has(login)
     }
 
-    /// Ends a login. It counts no more from now on, also where it cannot be written. Blocks for as long as the disk takes.
+    /// Ends a login. It no longer counts from now on, even if it cannot be written. Blocks for as long as the disk
+    /// takes.
     ///
     /// # Errors
-    /// The file could not be written, so the login would count again after a restart.
+    /// Returns an error if the file could not be written. The login would count again after a restart.
     pub(super) fn add(&self, login: Login, now: Timestamp) -> io::Result<()> {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.add(login, now);
@@ -70,10 +71,10 @@ impl EndedLogins {
     }
 }
 
-/// Puts a whole file in place of the one before.
+/// Puts a whole file in place of the previous one.
 fn write(path: &Path, text: &str) -> io::Result<()> {
     let fresh = path.with_added_extension("new");
-    // Left behind by a process that was killed here.
+    // This is left by a process that was killed here.
     match fs::remove_file(&fresh) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
@@ -84,11 +85,11 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
     fs::rename(&fresh, path)
 }
 
-/// The ended logins of each token, by the moment at which they would have ended. Pure.
+/// The ended logins of each token, by the moments at which they would have ended.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct LoginTable {
     ended: HashMap<Digest, BTreeSet<Timestamp>>,
-    /// The moment at which the newest login ends. Each has another one, by which it is known.
+    /// The moment at which the newest login ends. Each login has a moment of its own, by which it is known.
     newest: i64,
 }
 

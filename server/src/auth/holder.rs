@@ -1,4 +1,4 @@
-//! The holder of a token: a user, or a service that speaks for users below its prefix.
+//! The holder of a token: a user, or a service that speaks for users whose names begin with its prefix.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ pub enum TokenHolder {
     User(UserId),
     /// A service that speaks for many users.
     Service {
-        /// Each user is named below this prefix: `prefix/user`.
+        /// Each of its users is named `prefix/user`.
         prefix: ServicePrefix,
         /// The header in which its requests name the user.
         user_header: UserHeader,
@@ -28,7 +28,7 @@ impl TokenHolder {
 }
 
 /// The header in which a service names its user. A token is made for one of them, because a proxy that guards one may
-/// let the other pass as its client sends it.
+/// pass on the other as its client sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum UserHeader {
     /// `Madang-User`.
@@ -44,7 +44,7 @@ impl UserHeader {
     /// All headers.
     pub const ALL: [Self; 2] = [Self::Madang, Self::OpenWebUi];
 
-    /// Gives the name of the header.
+    /// Returns the name of the header.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -53,7 +53,7 @@ impl UserHeader {
         }
     }
 
-    /// Gives the name as a head has it.
+    /// Returns the name as a head has it, in lower case.
     pub(super) const fn lower_case(self) -> &'static str {
         match self {
             Self::Madang => "madang-user",
@@ -62,13 +62,13 @@ impl UserHeader {
     }
 }
 
-/// The name of a service, which stands before the names of its users. It has no slash: otherwise two services could
-/// speak for the same user.
+/// The name of a service, which precedes the names of its users. It has no slash, because two services could then speak
+/// for the same user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ServicePrefix(Arc<str>);
 
-/// Tells that a text is no prefix.
+/// A text is not a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a service's prefix has 1 to 64 letters, digits, hyphens, underscores and dots")]
 pub struct InvalidPrefix;
@@ -77,24 +77,24 @@ impl ServicePrefix {
     /// Takes a prefix of 1 to 64 letters, digits, hyphens, underscores and dots.
     ///
     /// # Errors
-    /// [`InvalidPrefix`] for any other text.
+    /// Returns [`InvalidPrefix`] for any other text.
     pub fn new(prefix: &str) -> Result<Self, InvalidPrefix> {
         if is_plain(prefix) { Ok(Self(prefix.into())) } else { Err(InvalidPrefix) }
     }
 
-    /// Gives the user of this name below the prefix; `None` where the name cannot be one.
+    /// Returns the user `prefix/name`, or `None` if that cannot be a user's name.
     pub(crate) fn user(&self, name: &str) -> Option<UserId> {
         if name.is_empty() { None } else { UserId::new(format!("{}/{name}", self.0)).ok() }
     }
 
-    /// Tells whether a service of this prefix speaks for the user.
+    /// Returns whether a service with this prefix speaks for the user.
     #[must_use]
     pub fn speaks_for(&self, user: &UserId) -> bool {
         let below = user.as_str().strip_prefix(&*self.0);
         below.and_then(|rest| rest.strip_prefix('/')).is_some_and(|name| !name.is_empty())
     }
 
-    /// Gives the prefix itself.
+    /// Returns the prefix itself.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -109,7 +109,7 @@ impl TryFrom<String> for ServicePrefix {
     }
 }
 
-/// Tells whether a name has 1 to 64 letters, digits, hyphens, underscores and dots, and nothing else.
+/// Returns whether a name consists of 1 to 64 letters, digits, hyphens, underscores and dots.
 pub(super) fn is_plain(name: &str) -> bool {
     let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     (1..=64).contains(&name.len()) && name.bytes().all(is_fit)

@@ -1,19 +1,19 @@
-//! Authorization: which user a request speaks for, and what it may do.
+//! Authorization: for which user a request speaks, and what it may do.
 //!
-//! The guard reads a [`Credential`] from the head of a request, and [`Auth`] finds the [`Caller`] behind it. A
-//! credential is a token of the file or of the program, a JWT of another issuer, or a login by cookie. An open server
-//! takes requests without one for its one user.
+//! The guard reads a [`Credential`] from the head of a request, and [`Auth`] finds its [`Caller`]. A credential is a
+//! token of the file or of the program, a JWT of another issuer, or a login by cookie. An open server accepts requests
+//! without one, for its one user.
 //!
-//! - `tokens` finds the tokens that count by their hashes; `token_file` and `token_entry` keep them on disk.
-//! - `jwt` checks tokens of other issuers. `cookie` seals a `login` of the page in two halves, and `secret` makes and keeps secrets.
-//!   `ended_logins` keeps which logins were ended before their time, and
-//!   `private_file` takes no file that others could have made or read.
+//! - `tokens` finds the tokens that count by their hashes. `token_file` and `token_entry` keep them on the disk.
+//! - `jwt` checks tokens of other issuers. `cookie` seals a `login` of the page in two halves, and `secret` makes and
+//!   keeps secrets. `ended_logins` keeps which logins were ended before their time. `private_file` opens no file that
+//!   others could have made or read.
 //! - `holder` tells a user from a service that names users, and `scope` says what a token may do.
-//! - `watched` reads files again when they change.
+//! - `watched` reads files again after they changed.
 //!
 //! **Invariants.**
-//! - A token's secret is kept nowhere but with its client; files and cookies have its hash.
-//! - A removed token or key counts no more after one look at its file. Streams that rest on it end then.
+//! - Only the client has a token's secret. Files and cookies have its hash.
+//! - A removed token or key no longer counts after one look at its file. Streams that depend on it end then.
 
 pub(crate) mod caller;
 pub(crate) mod cookie;
@@ -49,37 +49,38 @@ use self::{
     tokens::Tokens,
 };
 
-/// Finds the caller behind a credential.
+/// Finds the caller of a credential.
 #[derive(Debug)]
 pub(crate) struct Auth {
     /// The tokens that count.
     pub(crate) tokens: Tokens,
-    /// Checks JWTs, where their users are taken.
+    /// Checks JWTs. `None` if the users of no issuer are accepted.
     #[cfg(feature = "jwt")]
     pub(crate) jwts: Option<jwt::Jwts>,
     /// Seals the cookies.
     pub(crate) key: CookieKey,
-    /// The user of requests without a credential, where the server asks for none, and what they may do.
+    /// The user of requests without a credential, and what they may do. `None` if the server asks for one.
     pub(crate) open: Option<(UserId, TokenScopes)>,
-    /// Tells streams that tokens or keys have changed.
+    /// Notifies streams that tokens or keys have changed.
     pub(crate) changes: watch::Sender<()>,
 }
 
-/// A reason why a request has no caller.
+/// Why a request has no caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum NotIdentified {
     /// It brings no credential.
     Missing,
     /// It brings one that does not count.
     Wrong,
-    /// It brings cookies, and none of them is a login that counts. They are no tries: a browser sends what it has.
+    /// It brings cookies, and none of them is a login that counts. These do not count as attempts, because a browser
+    /// sends what it has.
     NoLogin,
-    /// Its token is a service's, and it does not name one user in this header, once.
+    /// Its token is a service's, and it does not name exactly one user in this header.
     NoUser(UserHeader),
 }
 
 impl NotIdentified {
-    /// Gives the name in metrics.
+    /// Returns the name in metrics.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Missing => "missing",
@@ -92,6 +93,9 @@ impl NotIdentified {
 
 impl Auth {
     /// Finds the caller of a request at this moment.
+    ///
+    /// # Errors
+    /// Returns why the request has no caller.
     pub(crate) fn identify(
         &self,
         headers: &HeaderMap,
@@ -113,7 +117,7 @@ impl Auth {
                 });
                 match logins.next() {
                     Some(login) => login,
-                    // Another server of this host has set them, which concerns an open server as little as none.
+                    // Another server of this host has set them. To an open server that is the same as no cookie.
                     None => return self.of_no_one(named).ok_or(NotIdentified::NoLogin),
                 }
             }
@@ -142,7 +146,7 @@ impl Auth {
         })
     }
 
-    /// Gives the caller without a credential, where the server asks for none.
+    /// Returns the caller without a credential, if the server asks for none.
     fn of_no_one(&self, named: Option<Locale>) -> Option<Caller> {
         let (user, scopes) = self.open.clone()?;
         Some(Caller {
@@ -156,17 +160,17 @@ impl Auth {
         })
     }
 
-    /// Makes a login of a token, for so long.
+    /// Makes a login of a token, for this long.
     pub(crate) fn log_in(&self, token: Digest, now: Timestamp, life: Duration) -> Halves {
         let until = self.key.ended.unused(now.after(life));
         Login { token, until }.seal(&self.key)
     }
 
-    /// Ends the login behind a credential, if it is one, and the streams that rest on it. Blocks for as long as the disk
-    /// takes.
+    /// Ends the login that a credential is, if it is one, and the streams that depend on it. Blocks for as long as the
+    /// disk takes.
     ///
     /// # Errors
-    /// The end could not be written, and would be forgotten by a restart.
+    /// Returns an error if the end could not be written. A restart would forget it.
     pub(crate) fn end_login(&self, credential: CallerCredential, now: Timestamp) -> io::Result<()> {
         let Some(login) = login_of(credential) else { return Ok(()) };
         let written = self.key.ended.add(login, now);
@@ -179,7 +183,7 @@ impl Auth {
         let jwt::JwtLogin { user, scopes, until, key } = self.jwts.as_ref()?.check(jwt, now)?;
         let credential =
             CallerCredential { rests_on: Some(key), until: Some(until), is_login: false };
-        // The issuer knows its users: all have one name.
+        // The issuer knows its users, so all have one name.
         let token = "jwt".into();
         let is_of_service = false;
         Some(Caller { user, scopes, token, is_of_service, ask: None, named, credential })
@@ -191,7 +195,7 @@ impl Auth {
         None
     }
 
-    /// Tells whether a credential still counts.
+    /// Returns whether a credential still counts.
     pub(crate) fn counts(&self, credential: CallerCredential, now: Timestamp) -> bool {
         let CallerCredential { rests_on, until, .. } = credential;
         until.is_none_or(|until| now < until)
@@ -199,7 +203,7 @@ impl Auth {
             && login_of(credential).is_none_or(|login| !self.key.ended.has(login))
     }
 
-    /// Tells whether a token, or a key of JWTs, still counts.
+    /// Returns whether a token, or a key of JWTs, still counts.
     fn has(&self, digest: &Digest) -> bool {
         #[cfg(feature = "jwt")]
         if self.jwts.as_ref().is_some_and(|jwts| jwts.has_key(digest)) {
@@ -208,7 +212,7 @@ impl Auth {
         self.tokens.current().contains_key(digest)
     }
 
-    /// Tells whether what counts is read from files, which may change.
+    /// Returns whether what counts is read from files, which may change.
     pub(crate) fn may_change(&self) -> bool {
         #[cfg(feature = "jwt")]
         if self.jwts.is_some() {
@@ -217,7 +221,7 @@ impl Auth {
         self.tokens.may_change()
     }
 
-    /// Reads the files again where they have changed, and tells it to streams. Blocks for as long as the disk takes.
+    /// Reads the files again if they have changed, and notifies streams. Blocks for as long as the disk takes.
     pub(crate) fn refresh(&self) {
         let has_changed = self.tokens.refresh();
         #[cfg(feature = "jwt")]
@@ -228,7 +232,7 @@ impl Auth {
     }
 }
 
-/// Gives the login by cookie that a credential is.
+/// Returns the login by cookie that a credential is, or `None` if it is not one.
 fn login_of(CallerCredential { rests_on, until, is_login }: CallerCredential) -> Option<Login> {
     Some(Login { token: rests_on?, until: until? }).filter(|_| is_login)
 }

@@ -25,7 +25,7 @@ impl TokenScope {
     /// All scopes.
     pub const ALL: [Self; 4] = [Self::Chat, Self::Decide, Self::Tools, Self::Admin];
 
-    /// Gives the name in files and answers.
+    /// Returns the name in files and answers.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -50,20 +50,20 @@ impl fmt::Display for TokenScope {
 pub struct TokenScopes(u8);
 
 impl TokenScopes {
-    /// Every scope.
+    /// All scopes.
     pub const ALL: Self = Self(0b1111);
-    /// What a person's token may do unless its maker says otherwise: everything but to look at others.
+    /// What a person's token may do unless its maker says otherwise: everything except looking at others.
     pub const OF_PERSON: Self = Self(0b0111);
-    /// What a service's token may do unless its maker says otherwise: it cannot say yes for its users.
+    /// What a service's token may do unless its maker says otherwise. It cannot say yes for its users.
     pub const OF_SERVICE: Self = Self(0b0001);
 
-    /// Tells whether the scope is in the set.
+    /// Returns whether the scope is in the set.
     #[must_use]
     pub const fn has(self, scope: TokenScope) -> bool {
         self.0 & (1 << scope as u8) != 0
     }
 
-    /// Gives the scopes in the set.
+    /// Returns the scopes in the set.
     pub fn iter(self) -> impl Iterator<Item = TokenScope> {
         TokenScope::ALL.into_iter().filter(move |scope| self.has(*scope))
     }
@@ -87,7 +87,7 @@ impl From<TokenScopes> for Vec<TokenScope> {
     }
 }
 
-/// A text that is no list of scopes.
+/// A text is not a list of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no scope: there are chat, decide, tools and admin")]
 pub struct InvalidScope(String);

@@ -1,4 +1,4 @@
-//! Secrets: tokens as clients send them, and the small files that keep a secret between starts.
+//! Makes and keeps secrets: tokens as clients send them, and the small files that keep a secret between starts.
 
 use std::{
     error::Error,
@@ -19,7 +19,7 @@ use super::{
     private_file::{self, NotPrivate},
 };
 
-/// What stands before each token, so that scanners of sources find one that leaked.
+/// What each token begins with, so that scanners of sources find one that leaked.
 const PREFIX: &str = "mdg_";
 
 /// A token as a client sends it: `mdg_` and 43 characters, 256 bits. Its `Debug` hides it.
@@ -27,30 +27,30 @@ const PREFIX: &str = "mdg_";
 pub struct TokenSecret(String);
 
 impl TokenSecret {
-    /// Makes a token of the operating system's randomness.
+    /// Makes a token from the operating system's randomness.
     ///
     /// # Errors
-    /// An error of the operating system, which has no randomness.
+    /// Returns an error if the operating system has no randomness.
     pub fn random() -> io::Result<Self> {
         Ok(Self(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(random_bytes::<32>()?))))
     }
 
-    /// Gives the text of the token. Show it once, and log it never.
+    /// Returns the text of the token. Show it once, and never log it.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
     }
 
-    /// Gives the SHA-256 of the token, which files keep in its place.
+    /// Returns the SHA-256 of the token, which files keep in its place.
     #[must_use]
     pub fn digest(&self) -> Digest {
         digest_of(&self.0)
     }
 
-    /// Reads a token from its file, or makes both. The file is readable to its owner alone.
+    /// Reads a token from its file. If there is no file, makes both. Only its owner can read the file.
     ///
     /// # Errors
-    /// [`SecretFileError`] names the file.
+    /// Returns [`SecretFileError`], which names the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SecretFileError> {
         let made = || Ok(Self::random()?.0);
         open(path.as_ref(), made, |text| {
@@ -66,8 +66,8 @@ impl fmt::Debug for TokenSecret {
     }
 }
 
-/// The key that seals cookies, and the questions that MCP clients bring back. With it are kept the logins that were ended
-/// before their time. Logins survive a restart where it outlives the process. Its `Debug` hides it.
+/// The key that seals cookies, and the questions that MCP clients bring back. The logins that were ended before their
+/// time are kept with it. Logins survive a restart if the key outlives the process. Its `Debug` hides it.
 #[derive(Clone)]
 pub struct CookieKey {
     bytes: [u8; 32],
@@ -75,19 +75,19 @@ pub struct CookieKey {
 }
 
 impl CookieKey {
-    /// Makes a key for this process alone.
+    /// Makes a key that only this process has.
     ///
     /// # Errors
-    /// An error of the operating system, which has no randomness.
+    /// Returns an error if the operating system has no randomness.
     pub fn random() -> io::Result<Self> {
         Ok(Self { bytes: random_bytes()?, ended: Arc::default() })
     }
 
-    /// Reads the key from its file, or makes both. The file is readable to its owner alone. Beside it, with the ending
-    /// `ended`, stands the file of the logins that were ended.
+    /// Reads the key from its file. If there is no file, makes both. Only its owner can read the file. The file of the
+    /// logins that were ended is next to it, with the ending `ended`.
     ///
     /// # Errors
-    /// [`SecretFileError`] names the file.
+    /// Returns [`SecretFileError`], which names the file.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, SecretFileError> {
         let path = path.as_ref();
         let made = || Ok(Digest::new(random_bytes()?).to_string());
@@ -98,7 +98,7 @@ impl CookieKey {
         Ok(Self { bytes, ended: ended.into() })
     }
 
-    /// Makes a key for another use.
+    /// Makes a key for another purpose.
     #[cfg(feature = "mcp")]
     pub(crate) fn derive(&self, purpose: &[u8]) -> [u8; 32] {
         self.seal(purpose).finalize().into_bytes().into()
@@ -117,7 +117,7 @@ impl fmt::Debug for CookieKey {
     }
 }
 
-/// Tells that a file with a secret could not be used.
+/// A file with a secret could not be used.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to read or make the secret in {}{}", path.display(), advice(cause))]
 pub struct SecretFileError {
@@ -126,27 +126,27 @@ pub struct SecretFileError {
     cause: io::Error,
 }
 
-/// Says what others could do with the file, and what helps; nothing about any other error.
+/// Returns what others could do with the file, and what helps. Returns nothing for any other error.
 fn advice(cause: &io::Error) -> String {
     NotPrivate::among(cause).map(|why| format!(": {why}")).unwrap_or_default()
 }
 
-/// Gives the SHA-256 of a text.
+/// Returns the SHA-256 of a text.
 pub(crate) fn digest_of(text: &str) -> Digest {
     Digest::new(Sha256::digest(text.as_bytes()).into())
 }
 
-/// Gives bytes of the operating system's randomness.
+/// Returns bytes of the operating system's randomness.
 pub(crate) fn random_bytes<const N: usize>() -> io::Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
     Ok(bytes)
 }
 
-/// The longest file that can have a secret.
+/// The most bytes of a file with a secret.
 const MAX_BYTES: u64 = 1_024;
 
-/// Reads what a file has, or makes it.
+/// Reads what a file has. If there is no file, makes it.
 fn open<T>(
     path: &Path,
     make: impl FnOnce() -> io::Result<String>,
@@ -157,14 +157,15 @@ fn open<T>(
     opened.map_err(|cause| SecretFileError { path: path.to_owned(), cause })
 }
 
-/// Reads a secret, or makes it. Where two processes begin at once, both have the one that was made first.
+/// Reads a secret. If there is no file, makes it. If two processes begin at once, both have the one that was made
+/// first.
 fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::Result<String> {
     match open_existing(path) {
         Ok(file) => return read(file),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         Err(error) => return Err(error),
     }
-    // Under another name first: a reader never finds half a secret.
+    // It is written under another name first, so a reader never finds half a secret.
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(format!(".{:016x}", u64::from_ne_bytes(random_bytes()?)));
     let fresh = path.with_file_name(name);

@@ -16,18 +16,18 @@ use crate::ask::Ask;
 pub struct TokenEntry {
     /// The name under which it is listed and removed.
     pub name: String,
-    /// The user or service that it speaks for.
+    /// The user or service for whom it speaks.
     pub holder: TokenHolder,
     /// What it may do.
     pub scopes: TokenScopes,
-    /// Which person its requests ask where they do not say.
+    /// Which person its requests ask if they do not say. `None` leaves that to the surface.
     pub ask: Option<Ask>,
     /// The SHA-256 of its secret.
     pub sha256: Digest,
 }
 
 impl TokenEntry {
-    /// Makes the entry of a secret that this program keeps elsewhere.
+    /// Makes the entry of a secret that the program keeps elsewhere.
     #[must_use]
     pub fn new(
         name: impl Into<String>,

@@ -1,4 +1,4 @@
-//! The file of tokens: one entry a line, as JSON. Programs change it under a lock.
+//! The file of tokens, with one entry as JSON on each line. Programs change it under a lock.
 
 use std::{
     collections::HashSet,
@@ -18,16 +18,16 @@ use super::{
 };
 use crate::ask::Ask;
 
-/// The most bytes of a file: some ten thousand tokens.
+/// The most bytes of a file, enough for some ten thousand tokens.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
-/// A file of tokens. A server reads it again when it changes.
+/// A file of tokens. A server reads it again after it changed.
 #[derive(Debug, Clone)]
 pub struct TokenFile {
     path: PathBuf,
 }
 
-/// A reason why a file of tokens could not be used.
+/// Why a file of tokens could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenFileError {
@@ -50,7 +50,7 @@ pub enum TokenFileError {
         /// What others could do, and what helps.
         why: NotPrivate,
     },
-    /// A line of the file is no token.
+    /// A line of the file is not a token.
     #[error("line {line} of {} is no token", path.display())]
     Line {
         /// The path of the file of tokens.
@@ -86,22 +86,22 @@ pub enum TokenFileError {
 }
 
 impl TokenFile {
-    /// Names the file. It need not exist: a file that is missing has no tokens.
+    /// Names the file. It need not exist, because a missing file has no tokens.
     #[must_use]
     pub fn new(path: impl Into<PathBuf>) -> Self {
         Self { path: path.into() }
     }
 
-    /// Gives the path of the file.
+    /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Reads the tokens, in the order of the file.
+    /// Returns the tokens, in the order of the file.
     ///
     /// # Errors
-    /// [`TokenFileError`] names the file and the line.
+    /// Returns [`TokenFileError`], which names the file and the line.
     pub fn list(&self) -> Result<Vec<TokenEntry>, TokenFileError> {
         match private_file::open(&self.path, OpenOptions::new().read(true)) {
             Ok(mut file) => self.read(&mut file),
@@ -110,10 +110,10 @@ impl TokenFile {
         }
     }
 
-    /// Makes a token and adds it under a name of its own. Its secret is given here and nowhere else.
+    /// Makes a token and adds it under a name of its own. Returns its secret, which is kept nowhere else.
     ///
     /// # Errors
-    /// [`TokenFileError`] says why there is no new token.
+    /// Returns [`TokenFileError`], which says why there is no new token.
     pub fn add(
         &self,
         name: &str,
@@ -136,11 +136,11 @@ impl TokenFile {
         Ok(secret)
     }
 
-    /// Removes a token: servers refuse it at their next look at the file, and end its streams. False where no token has
-    /// the name.
+    /// Removes a token. Servers refuse it after their next look at the file, and end its streams. Returns false if no
+    /// token has the name.
     ///
     /// # Errors
-    /// [`TokenFileError`] says why the file is unchanged.
+    /// Returns [`TokenFileError`], which says why the file is unchanged.
     pub fn remove(&self, name: &str) -> Result<bool, TokenFileError> {
         self.change(|entries| {
             let before = entries.len();
@@ -149,11 +149,11 @@ impl TokenFile {
         })
     }
 
-    /// Removes all tokens of a user, and gives their names. The tokens of services stay, also of those that speak for the
-    /// user.
+    /// Removes all tokens of a user, and returns their names. The tokens of services stay, even of those that speak for
+    /// the user.
     ///
     /// # Errors
-    /// [`TokenFileError`] says why the file is unchanged.
+    /// Returns [`TokenFileError`], which says why the file is unchanged.
     pub fn remove_of(&self, user: &UserId) -> Result<Vec<String>, TokenFileError> {
         let of_user = TokenHolder::User(user.clone());
         if self.list()?.iter().all(|entry| entry.holder != of_user) {
@@ -165,7 +165,7 @@ impl TokenFile {
         })
     }
 
-    /// Writes the file anew under a lock: of two programs, the second sees what the first has done.
+    /// Writes the file anew under a lock. If two programs do so, the second sees what the first has done.
     fn change<T>(
         &self,
         change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<T, TokenFileError>,
@@ -180,7 +180,8 @@ impl TokenFile {
         Ok(given)
     }
 
-    /// Opens the file, or makes an empty one, and locks it. The lock counts only while the file still has the name.
+    /// Opens the file and locks it. If there is no file, makes an empty one. The lock counts only while the file still
+    /// has the name.
     fn locked(&self) -> io::Result<File> {
         loop {
             let mut options = OpenOptions::new();
@@ -206,7 +207,7 @@ impl TokenFile {
         let mut name = self.path.file_name().unwrap_or_default().to_owned();
         name.push(".new");
         let fresh = self.path.with_file_name(name);
-        // Left behind by a process that was killed here; no other one has the lock.
+        // This is left by a process that was killed here. No other process has the lock.
         match fs::remove_file(&fresh) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             Ok(()) | Err(_) => {}

@@ -1,4 +1,4 @@
-//! The tokens that count now, found by the hash of their secret, and read again when their file changes.
+//! Finds the tokens that count now by the hash of their secret, and reads them again after their file changed.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,14 +13,14 @@ use super::{
 /// The tokens that count: those of the file, and those that the program itself brings.
 pub(crate) type Tokens = Watched<TokenSet, TokenFileError>;
 
-/// The tokens of one moment, found by their hashes. The time of a look-up tells an attacker only about the hash of a
+/// The tokens that count at one moment, by their hashes. The time of a look-up says something only about the hash of a
 /// guess, and leads to no secret.
 pub(crate) type TokenSet = HashMap<Digest, Arc<TokenEntry>>;
 
 /// Reads the file for the first time.
 ///
 /// # Errors
-/// [`TokenFileError`] where it cannot be read.
+/// Returns [`TokenFileError`] if the file cannot be read.
 pub(crate) fn open(
     fixed: Vec<TokenEntry>,
     file: Option<TokenFile>,

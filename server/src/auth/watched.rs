@@ -1,4 +1,4 @@
-//! What a file says, read again when the file changes.
+//! Keeps what a file says, and reads it again after the file changed.
 
 use std::{
     error::Error,
@@ -10,18 +10,18 @@ use std::{
 
 use tracing::{info, warn};
 
-/// What a file says now. Without a file, what was said once.
+/// What a file says now. If there is no file, it is what was said once.
 pub(crate) struct Watched<T, E> {
-    /// The name of it in the log.
+    /// Its name in the log.
     what: &'static str,
     path: Option<PathBuf>,
     read: Box<dyn Fn() -> Result<T, E> + Send + Sync>,
-    /// How the file looked when it was read last.
+    /// What the file looked like when it was last read.
     seen: Mutex<Option<Looks>>,
     current: RwLock<Arc<T>>,
 }
 
-/// What tells that a file was changed: files are replaced and not written over, so each has a number of its own.
+/// What shows that a file was changed. Files are replaced and not written over, so each has a number of its own.
 type Looks = (Option<SystemTime>, u64, u64);
 
 impl<T, E> fmt::Debug for Watched<T, E> {
@@ -34,7 +34,7 @@ impl<T, E: Error> Watched<T, E> {
     /// Reads for the first time.
     ///
     /// # Errors
-    /// What reading fails by.
+    /// Returns the error of `read`.
     pub(crate) fn open(
         what: &'static str,
         path: Option<PathBuf>,
@@ -45,24 +45,24 @@ impl<T, E: Error> Watched<T, E> {
         Ok(Self { what, path, read: Box::new(read), seen, current })
     }
 
-    /// Gives what the file says now.
+    /// Returns what the file says now.
     pub(crate) fn current(&self) -> Arc<T> {
-        // A lock that another thread broke has a whole value all the same: only whole ones are put in.
+        // If another thread broke the lock, the value is whole nevertheless, because only whole ones are put in.
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Tells whether there is a file to look at.
+    /// Returns whether there is a file to look at.
     pub(crate) const fn may_change(&self) -> bool {
         self.path.is_some()
     }
 
-    /// Reads the file again where it has changed, and tells whether it says something new. Blocks for as long as the disk
-    /// takes. A file that cannot be read changes nothing: a slip of an editor must not lock all out.
+    /// Reads the file again if it has changed, and returns whether it says something new. Blocks for as long as the
+    /// disk takes. A file that cannot be read changes nothing, because a slip in an editor must not lock everyone out.
     pub(crate) fn refresh(&self) -> bool {
         let Self { what, path: Some(path), .. } = self else { return false };
         let looks = looks(path);
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
-        // A file that is missing looks the same each time, and one look at it is enough.
+        // A missing file looks the same each time, and one look at it is enough.
         if *seen == looks {
             return false;
         }

@@ -1,5 +1,5 @@
-//! The JSON body of a request: of the right type, not too long, not too slow, and of the form that its handler takes. No
-//! number of it is rounded.
+//! Reads the JSON body of a request, if it has the right type, is not too long or too slow, and has the form that its
+//! handler takes. No number of it is rounded.
 
 use std::sync::Arc;
 
@@ -26,11 +26,11 @@ use crate::{
     state::Shared,
 };
 
-/// A JSON body. Where nothing is sent, it is an empty object.
+/// A JSON body. If nothing is sent, it is an empty object.
 #[derive(Debug)]
 pub(crate) struct Json<T>(pub(crate) T);
 
-/// How many bytes the bodies of a route may have. An extension of the request.
+/// How many bytes the bodies of a route may have. It is an extension of the request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MaxBodyBytes(pub(crate) usize);
 
@@ -62,10 +62,10 @@ impl FromRequest<Arc<Shared>> for Bytes {
 }
 
 impl Bytes {
-    /// Takes a body for a protocol that looks at its numbers itself, and refuses them in its own form.
+    /// Takes a body for a protocol that checks its numbers itself, and refuses them in its own form.
     ///
     /// # Errors
-    /// A problem where the body cannot be taken.
+    /// Returns a problem if the body cannot be taken.
     pub(crate) async fn with_any_numbers(
         request: Request,
         shared: &Arc<Shared>,
@@ -102,7 +102,7 @@ impl Bytes {
 }
 
 /// Reads a body into one piece. Each frame is copied and dropped at once, because a kept frame would keep the whole
-/// buffer behind it. With kept frames, a body of single bytes would cost far more than its bound.
+/// buffer that it is part of. A body of single bytes would then cost far more than its bound.
 async fn read(body: Body, bound: &mut BodyBound) -> Result<bytes::Bytes, Problem> {
     let max_bytes = bound.max_bytes;
     let (mut body, mut bytes) = (Limited::new(body, max_bytes), BytesMut::new());
@@ -130,16 +130,16 @@ struct BodyBound {
     max_bytes: usize,
     max_values: usize,
     budget: ByteBudget,
-    /// The user that sends it; `None` for a login, which is short.
+    /// The user that sends it. `None` for a login, which is short.
     user: Option<UserId>,
     room: Vec<Arc<BytePermit>>,
 }
 
-/// The bytes of a body that need no room, and the least that is taken for one that does.
+/// How many bytes of a body need no room, and the least that is taken for one that does.
 const SHORT_BODY: usize = 16 * 1024;
 
 impl BodyBound {
-    /// Takes room for a body of so many bytes, in steps that double: a long body takes few.
+    /// Takes room for a body of this many bytes. It does so in steps that double, so a long body takes few.
     fn has_room(&mut self, bytes: usize) -> Result<(), Problem> {
         let Some(user) = &self.user else { return Ok(()) };
         while bytes > SHORT_BODY << self.room.len() {
@@ -171,7 +171,7 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     })
 }
 
-/// Says why a body does not fit, and repeats nothing of it: problems are logged by clients.
+/// Returns why a body does not fit. It repeats nothing of the body, because clients log problems.
 pub(crate) fn misfit(error: &serde_json::Error) -> String {
     let text = error.to_string();
     match text.rsplit_once(", expected ") {
@@ -233,7 +233,7 @@ mod tests {
         }
     }
 
-    /// A body of so many frames of one byte each.
+    /// A body of this many frames of one byte each.
     struct Pieces {
         left: usize,
         kept: Arc<AtomicUsize>,

@@ -1,4 +1,5 @@
-//! Headers that say how a request is to be handled: the idempotency key, which answer is preferred, which person to ask.
+//! Reads the headers that say how to handle a request: the idempotency key, the preferred answer, and which person to
+//! ask.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,14 +11,14 @@ use madang::IdempotencyKey;
 
 use crate::{ask::Ask, problem::Problem, state::Shared};
 
-/// How a request is to be handled.
+/// How to handle a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wishes {
-    /// The key that makes the request harmless to repeat.
+    /// The key by which the request may be repeated without harm.
     pub(crate) key: Option<IdempotencyKey>,
     /// Which person to ask.
     pub(crate) ask: Option<Ask>,
-    /// Whether the answer is to be a stream of events.
+    /// Whether the answer should be a stream of events.
     pub(crate) wants_stream: bool,
     /// How long the answer may wait for the end.
     pub(crate) wait: Option<Duration>,
@@ -53,7 +54,7 @@ impl Wishes {
 
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-/// Tells whether the client names this media type as one that it takes.
+/// Returns whether the client names this media type among those that it accepts.
 pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     let values = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
     let mut types = values.flat_map(|text| text.split(','));
@@ -62,7 +63,7 @@ pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
     })
 }
 
-/// Gives the one value of a header; a problem where there are two.
+/// Returns the one value of a header. Returns a problem if there are two.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Problem> {
     let mut values = headers.get_all(name).iter();
     let (value, second) = (values.next(), values.next());
@@ -88,7 +89,7 @@ fn unquoted(text: &str) -> Option<String> {
     Some(key)
 }
 
-/// Reads `wait` of RFC 7240. Preferences that cannot be read do not count.
+/// Reads `wait` of RFC 7240. Preferences that cannot be read are ignored.
 fn preferred_wait(headers: &HeaderMap) -> Option<Duration> {
     let values = headers.get_all("prefer").iter().filter_map(|value| value.to_str().ok());
     let mut preferences = values.flat_map(|text| text.split([',', ';']));

@@ -1,4 +1,4 @@
-//! The ids in a path.
+//! Reads the ids in a path.
 
 use std::sync::Arc;
 
@@ -27,12 +27,12 @@ impl<T: DeserializeOwned + Send> FromRequestParts<Arc<Shared>> for Ids<T> {
     }
 }
 
-/// Reads the id of a turn. There is no turn under a text that is no id.
+/// Reads the id of a turn. A text that is not an id is answered as if there were no such turn.
 pub(crate) fn turn_id(text: &str) -> Result<TurnId, Problem> {
     Uuid::try_parse(text).map(TurnId::new).map_err(|_| Problem::not_found())
 }
 
-/// Reads the id of a call. There is no call under a text that is no id.
+/// Reads the id of a call. A text that is not an id is answered as if there were no such call.
 pub(crate) fn call_id(text: &str) -> Result<CallId, Problem> {
     Uuid::try_parse(text).map(CallId::new).map_err(|_| Problem::not_found())
 }

@@ -1,4 +1,4 @@
-//! Reads for handlers what a request has beside its caller: ids of the path, the headers, the query, the body.
+//! Reads for handlers what a request has besides its caller: the ids of the path, the headers, the query and the body.
 //!
 //! A handler names the types that it needs as its parameters, and axum reads them in that order:
 //!
@@ -9,7 +9,7 @@
 //! - `Ids` decodes the path. `OwnSession` finds the session that the path names, for the caller's user.
 //! - `Wishes` has the idempotency key, the person to ask, and the kind of answer that the client prefers.
 //! - `Query` reads values of the query. It ignores names that a route does not know.
-//! - `Json` parses a body into a type; an empty body counts as `{}`. `Bytes` gives it to surfaces that read it
+//! - `Json` parses a body into a type. An empty body counts as `{}`. `Bytes` is the body for surfaces that read it
 //!   themselves.
 //!
 //! **Invariants.**

@@ -1,4 +1,4 @@
-//! The query of a request.
+//! Reads the query of a request.
 
 use std::{borrow::Cow, convert::Infallible, str::FromStr, sync::Arc};
 
@@ -16,13 +16,13 @@ impl Query {
         Self(pairs.map(|(name, value)| (name.into_owned(), value.into_owned())).collect())
     }
 
-    /// Gives the first value of a name. An empty one counts as none.
+    /// Returns the first value of a name. An empty one counts as none.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(found, _)| found == name);
         found.map(|(_, value)| &**value).filter(|value| !value.is_empty())
     }
 
-    /// Reads a value; a problem where it cannot be read.
+    /// Reads a value. Returns a problem if it cannot be read.
     pub(crate) fn parse<T: FromStr>(
         &self,
         name: &'static str,
@@ -33,7 +33,7 @@ impl Query {
         value.parse().map(Some).map_err(wrong)
     }
 
-    /// Reads how many items are asked for: from 1 to `max`, which is also the default.
+    /// Reads how many items the client asks for, from 1 to `max`, which is also the default.
     pub(crate) fn limit(&self, max: usize) -> Result<usize, Problem> {
         let expected = format!("It is a number from 1 to {max}.");
         let limit = self.parse("limit", expected.clone())?.unwrap_or(max);

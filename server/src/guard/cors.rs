@@ -1,4 +1,4 @@
-//! What a browser is told so that pages of allowed sites may call with a token. Cookies are never for them.
+//! Answers what browsers ask, so that pages of allowed sites may call with a token. Cookies are never for them.
 
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 
@@ -13,17 +13,17 @@ const HEADERS: [&str; 8] = [
     "traceparent",
     "x-conversation-id",
 ];
-/// What the names of further ones begin with.
+/// What the names of further such headers begin with.
 const PREFIXES: [&str; 3] = ["madang-", "mcp-", "x-stainless-"];
 /// The headers of answers that such a page may read.
 const EXPOSED: &str = "location, madang-ignored, madang-session, madang-turn, mcp-session-id, preference-applied, \
                        retry-after, retry-after-ms, x-should-retry";
 /// The methods that such a page may use.
 const METHODS: &str = "GET, POST, DELETE";
-/// The seconds for which a browser remembers the answer.
+/// How many seconds a browser remembers the answer.
 const MAX_AGE: &str = "600";
 
-/// Tells whether a browser asks in advance whether its page may send a request.
+/// Returns whether a browser asks in advance if its page may send a request.
 pub(crate) fn is_preflight(method: &Method, headers: &HeaderMap) -> bool {
     method == Method::OPTIONS && headers.contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }

@@ -1,19 +1,20 @@
-//! Whether a request with a cookie proves that a page of ours sent it: a browser adds the cookie to any.
+//! Checks whether a request with a cookie proves that a page of ours sent it. A browser adds the cookie to any request.
 
 use axum::http::{HeaderMap, Method, header};
 
 use super::origin::{ComesFrom, FetchSite};
 use crate::problem::{Problem, ProblemName};
 
-/// Judges a request that has nothing but a cookie.
+/// Judges a request that has only a cookie.
 ///
 /// # Errors
-/// A problem where it does not prove that it comes from a page of ours, or a form of another site could send its body.
+/// Returns a problem if it does not prove that it comes from a page of ours, or if a form of another site could send
+/// its body.
 pub(crate) fn check(method: &Method, from: ComesFrom, headers: &HeaderMap) -> Result<(), Problem> {
     let has_proof = match from {
         ComesFrom::Same => true,
         ComesFrom::Unsaid => method.is_safe() || FetchSite::of(headers) == FetchSite::SameOrigin,
-        // Cookies are for our own pages alone.
+        // Cookies are only for our own pages.
         ComesFrom::Allowed | ComesFrom::Foreign => false,
     };
     if !has_proof {
@@ -31,7 +32,7 @@ pub(crate) fn check(method: &Method, from: ComesFrom, headers: &HeaderMap) -> Re
     Ok(())
 }
 
-/// Tells whether the body is JSON in UTF-8, by its head.
+/// Returns whether the body is JSON in UTF-8, by its head.
 pub(crate) fn is_json(headers: &HeaderMap) -> bool {
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     let (Some(Ok(text)), None) = (types.next().map(|value| value.to_str()), types.next()) else {
@@ -49,7 +50,7 @@ pub(crate) fn is_json(headers: &HeaderMap) -> bool {
         })
 }
 
-/// Tells whether a request announces a body or the type of one.
+/// Returns whether a request announces a body, or the type of one.
 fn has_body(headers: &HeaderMap) -> bool {
     let length = headers.get(header::CONTENT_LENGTH);
     headers.contains_key(header::CONTENT_TYPE)

@@ -1,4 +1,4 @@
-//! The shell of the guard: it carries the decisions out, and writes problems in the form of their reader.
+//! The shell of the guard, which carries the decisions out and writes problems in the form of their reader.
 
 use std::sync::Arc;
 
@@ -26,10 +26,10 @@ use crate::{
     turns::TURN_ID,
 };
 
-/// The path that tells only that the process answers.
+/// The path that only says that the process answers.
 const HEALTH: &str = "/healthz";
 
-/// Stands before every route: checks where a request comes from, and finishes the answer.
+/// Runs before every route: checks where a request comes from, and finishes the answer.
 pub(crate) async fn outermost(
     State(shared): State<Arc<Shared>>,
     mut request: Request,
@@ -80,7 +80,7 @@ pub(crate) async fn outermost(
     answer
 }
 
-/// Stands before the handler of a route: finds the caller, and checks what it may do.
+/// Runs before the handler of a route: finds the caller, and checks what it may do.
 pub(crate) async fn authorize(
     State((shared, rule)): State<(Arc<Shared>, RouteRule)>,
     mut request: Request,
@@ -125,7 +125,7 @@ fn identify(shared: &Shared, rule: RouteRule, request: &mut Request) -> Result<(
     let found = shared.auth.identify(headers, &credential, shared.now(), named);
     let caller = found.map_err(|why| not_identified(shared, request, why))?;
     if let Credential::Cookies { .. } = credential {
-        // Without a decision about the site there is no proof.
+        // If nothing was decided about the site, there is no proof.
         let from = request.extensions().get().copied().unwrap_or(ComesFrom::Foreign);
         csrf::check(request.method(), from, headers)?;
     }
@@ -158,7 +158,7 @@ fn not_identified(shared: &Shared, request: &Request, why: NotIdentified) -> Pro
     }
 }
 
-/// Refuses a credential that does not count. An address that brings many of them hears that it is too fast.
+/// Refuses a credential that does not count. An address that brings many of them is answered that it is too fast.
 pub(crate) fn wrong_credential(shared: &Shared, peer: Option<Peer>) -> Problem {
     match shared.rates.wrong_credential(&peer.unwrap_or(Peer::Local)) {
         Ok(()) => Problem::unauthorized(),
@@ -173,7 +173,7 @@ fn too_often(wait: std::time::Duration) -> Problem {
     Problem::new(ProblemName::TooMany, "Requests come too often.").retry_after(wait)
 }
 
-/// Writes a problem anew, in the form of its reader and with the trace.
+/// Writes a problem again, in the form of its reader and with the trace.
 fn finish(mut answer: Response, form: Form, trace: &str, is_draining: bool) -> Response {
     let Some(problem) = answer.extensions_mut().remove::<Problem>() else { return answer };
     let problem = problem.of_server(is_draining);
@@ -184,7 +184,7 @@ fn finish(mut answer: Response, form: Form, trace: &str, is_draining: bool) -> R
     (allow, problem.with("trace", trace).answer(form)).into_response()
 }
 
-/// Gives the trace that the client has begun, or a new one.
+/// Returns the trace that the client has begun, or a new one.
 fn trace_of(headers: &HeaderMap) -> String {
     let given = headers.get("traceparent").and_then(|value| value.to_str().ok());
     let given = given.and_then(|text| text.split('-').nth(1));
@@ -193,7 +193,7 @@ fn trace_of(headers: &HeaderMap) -> String {
     given.filter(is_trace).map_or_else(|| Uuid::new_v4().simple().to_string(), str::to_owned)
 }
 
-/// Gives the method as a label: methods that no standard has are one.
+/// Returns the method as a label. All methods that no standard has share one label.
 fn method_of(request: &Request) -> &'static str {
     let known = ["GET", "HEAD", "POST", "DELETE", "OPTIONS", "PUT", "PATCH"];
     known.into_iter().find(|name| *name == request.method().as_str()).unwrap_or("_OTHER")

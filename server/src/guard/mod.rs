@@ -1,4 +1,4 @@
-//! The guard before every handler: pure decisions over the head of a request, in a fixed order.
+//! The guard before every handler. It makes pure decisions about the head of a request, in a fixed order.
 //!
 //! 1. Host: only names that no other site can point at us.
 //! 2. Origin: our own pages, and those of allowed sites.
@@ -7,13 +7,14 @@
 //! 5. For a cookie, the proof that a page of ours sent it.
 //! 6. The rates of the user and of a service that speaks for users, and the scope of the route.
 //!
-//! `layer` carries the decisions out, and `cors` tells a browser what pages of allowed sites may send and read. `rate`
-//! counts how often a caller comes, and `site` has the origins of the server and of the allowed sites.
+//! `layer` carries the decisions out, and `cors` answers a browser what pages of allowed sites may send and read.
+//! `rate` counts how often a caller comes, and `site` has the origins of the server and of the allowed sites.
 //!
 //! **Invariants.**
-//! - The first three decisions hold for each path but `/healthz`, which tells nothing.
+//! - The first three decisions hold for each path except `/healthz`, which says nothing else than that the process
+//!   answers.
 //! - A refused request reaches no handler, and the guard reads no body.
-//! - A cookie never counts for a page of an allowed site; such a page sends a token.
+//! - A cookie never counts for a page of an allowed site. Such a page sends a token.
 
 pub(crate) mod cors;
 pub(crate) mod csrf;
@@ -31,8 +32,8 @@ use self::{
 };
 use crate::problem::{Problem, ProblemName};
 
-/// Checks host, origin and what the browser says of the page that asks. Gives the site that a request comes from, which
-/// may call this host.
+/// Checks the host, the origin and what the browser says about the page that asks. Returns the site from which the
+/// request comes, which may call this host.
 pub(crate) fn admit(
     site: &Site,
     method: &Method,
@@ -70,7 +71,7 @@ pub(crate) fn admit(
 mod tests {
     use super::{site::OwnPort, *};
 
-    /// Tells what becomes of a GET of this path with these headers.
+    /// Says what becomes of a GET of this path with these headers.
     fn verdict(path: &str, pairs: &[(&'static str, &'static str)]) -> &'static str {
         let site = Site {
             listeners: vec![OwnPort { port: 8_137, is_https: false }].into(),

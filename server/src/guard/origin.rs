@@ -1,4 +1,4 @@
-//! From which site a request comes, as its browser says.
+//! Finds from which site a request comes, as its browser says.
 
 use axum::http::{HeaderMap, Method, header::ORIGIN};
 
@@ -7,7 +7,7 @@ use super::site::{Site, WebOrigin};
 /// The site that a request comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ComesFrom {
-    /// No browser says: a program, or a navigation.
+    /// No browser says so. It is a program, or a navigation.
     Unsaid,
     /// A page of this server.
     Same,
@@ -17,7 +17,7 @@ pub(crate) enum ComesFrom {
     Foreign,
 }
 
-/// Reads the origin of a request that reached us as `own`. An origin that is no origin, such as `null`, is foreign.
+/// Reads the origin of a request that reached us as `own`. An origin that cannot be read, such as `null`, is foreign.
 pub(crate) fn of(site: &Site, own: &WebOrigin, headers: &HeaderMap) -> ComesFrom {
     let mut origins = headers.get_all(ORIGIN).iter();
     let (Some(origin), second) = (origins.next(), origins.next()) else {
@@ -31,7 +31,7 @@ pub(crate) fn of(site: &Site, own: &WebOrigin, headers: &HeaderMap) -> ComesFrom
     }
 }
 
-/// What the browser says about the relation of the page that asks to us.
+/// What the browser says about how the page that asks is related to us.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FetchSite {
     /// The browser says nothing.
@@ -40,7 +40,7 @@ pub(crate) enum FetchSite {
     Person,
     /// A page of this server.
     SameOrigin,
-    /// A page of another site, or one that the browser has no word for.
+    /// A page of another site, or one for which the browser has no word.
     Other,
 }
 
@@ -57,7 +57,7 @@ impl FetchSite {
     }
 }
 
-/// Tells whether a request opens the page itself in a tab, which a link of any site may do.
+/// Returns whether a request opens the page itself in a tab, which a link of any site may do.
 pub(crate) fn opens_the_page(method: &Method, path: &str, headers: &HeaderMap) -> bool {
     let says = |name: &str, value: &str| headers.get(name).is_some_and(|found| found == value);
     (method == Method::GET || method == Method::HEAD)

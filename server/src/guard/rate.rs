@@ -1,4 +1,4 @@
-//! How often a caller may come: the generic cell rate algorithm, in a map that has a bound.
+//! Bounds how often a caller may come: the generic cell rate algorithm, in a bounded map.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// The rates of many callers. Pure: the moment is handed in, counted from any beginning.
+/// The rates of many callers. The caller passes in the moment, counted from any beginning.
 #[derive(Debug)]
 pub(crate) struct Rates<K> {
     interval: Duration,
@@ -18,7 +18,7 @@ pub(crate) struct Rates<K> {
 }
 
 impl<K: Clone + Ord + Hash> Rates<K> {
-    /// Lets so many come in each period, so many of them at once, and remembers at most so many callers.
+    /// Admits `count` in each period, and `burst` of them at once. Remembers at most `max_remembered` callers.
     pub(crate) fn new(count: u32, period: Duration, burst: u32, max_remembered: usize) -> Self {
         let interval = period / count.max(1);
         Self {
@@ -30,10 +30,10 @@ impl<K: Clone + Ord + Hash> Rates<K> {
         }
     }
 
-    /// Lets a caller come now, or says after which time it may.
+    /// Admits a caller now.
     ///
     /// # Errors
-    /// The time to wait. A refusal costs the caller nothing.
+    /// Returns how long the caller must wait. A refusal costs the caller nothing.
     pub(crate) fn come(&mut self, caller: &K, now: Duration) -> Result<(), Duration> {
         let paid = self.paid.get(caller).copied();
         let debt = paid.unwrap_or_default().max(now) + self.interval;
@@ -45,7 +45,7 @@ impl<K: Clone + Ord + Hash> Rates<K> {
         } else if self.paid.len() >= self.max_remembered
             && let Some((_, oldest)) = self.by_moment.pop_first()
         {
-            // The one whose debt is paid first has the least to be forgiven.
+            // The caller whose debt is paid first has the least to lose by being forgotten.
             self.paid.remove(&oldest);
         }
         self.by_moment.insert((debt, caller.clone()));

@@ -15,17 +15,17 @@ pub struct WebOrigin {
     port: u16,
 }
 
-/// A text that is no origin.
+/// A text is not an origin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("give a scheme, a host and perhaps a port, such as https://chat.example.org")]
 pub struct InvalidOrigin;
 
-/// The names of loopback, which no other site can point at another machine.
+/// The names of loopback. No other site can point them at another machine.
 const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 impl WebOrigin {
     fn new(is_https: bool, authority: &Authority) -> Option<Self> {
-        // A port that is no number of 16 bits counts as none there, and must not count as the usual one.
+        // A port that does not fit 16 bits counts as none there, and must not count as the usual one.
         let is_bare = authority.port().is_some() || authority.as_str() == authority.host();
         if authority.as_str().contains('@') || !is_bare {
             return None;
@@ -39,7 +39,7 @@ impl WebOrigin {
         (!host.is_empty()).then_some(Self { is_https, host, port })
     }
 
-    /// Tells whether browsers keep what is sent from eyes on the way.
+    /// Returns whether browsers send to it over TLS.
     #[must_use]
     pub const fn is_https(&self) -> bool {
         self.is_https
@@ -49,7 +49,7 @@ impl WebOrigin {
         LOOPBACK.contains(&&*self.host)
     }
 
-    /// Gives the host, with its port where that is not the usual one.
+    /// Returns the host, with its port unless that is the usual one.
     fn authority(&self) -> String {
         let usual = if self.is_https { 443 } else { 80 };
         if self.port == usual { self.host.clone() } else { format!("{}:{}", self.host, self.port) }
@@ -90,17 +90,17 @@ pub(crate) struct OwnPort {
 /// The origins of a server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Site {
-    /// The address that the world knows it by, such as that of a proxy before it.
+    /// The address by which the world knows it, such as that of a proxy before it.
     pub(crate) public: Option<WebOrigin>,
-    /// Its own listeners; not set where another program listens for it.
+    /// Its own listeners. They are not set if another program listens for it.
     pub(crate) listeners: OnceLock<Vec<OwnPort>>,
     /// The origins whose pages may call it with a token.
     pub(crate) allowed: Vec<WebOrigin>,
 }
 
 impl Site {
-    /// Gives our origin under this host; `None` where the host is another's. Only names that no other site can point at
-    /// us count: loopback names with our ports, and the public host.
+    /// Returns our origin under this host, or `None` if the host is another's. Only names that no other site can point
+    /// at us count: loopback names with our ports, and the public host.
     pub(crate) fn own(&self, authority: &Authority) -> Option<WebOrigin> {
         if let Some(public) = &self.public
             && WebOrigin::new(public.is_https, authority).as_ref() == Some(public)
@@ -117,7 +117,7 @@ impl Site {
         ours.next()
     }
 
-    /// Gives the hosts and the origins of this server, and the origins that may call it.
+    /// Returns the hosts and the origins of this server, and the origins that may call it.
     #[cfg(feature = "mcp")]
     pub(crate) fn names(&self) -> madang_mcp::EndpointSite {
         let listeners = self.listeners.get();
@@ -136,7 +136,7 @@ impl Site {
         };
         let mut origins: Vec<_> = own.iter().chain(&self.allowed).map(with_port).collect();
         if listeners.is_none() {
-            // Another program listens: any port of loopback is ours.
+            // Another program listens, so any port of loopback is ours.
             hosts.extend(LOOPBACK.map(str::to_owned));
             origins.extend(LOOPBACK.map(|host| format!("http://{host}:*")));
         }
@@ -149,7 +149,7 @@ impl Site {
         debug_assert!(noted.is_ok(), "a server listens once");
     }
 
-    /// Tells whether cookies go over TLS only, as seen from the browser.
+    /// Returns whether cookies are sent only over TLS, as the browser sees it.
     pub(crate) fn has_secure_cookies(&self) -> bool {
         let speaks_tls = || {
             let listeners = self.listeners.get();

@@ -1,4 +1,4 @@
-//! The routes: requests of any revision, the stream of an older one's session, and its end.
+//! The routes: requests of any revision, and for older revisions the stream of a session and its end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -23,7 +23,7 @@ use crate::{
     stream::body::OpenStream,
 };
 
-/// The time after which a permit may be free.
+/// How long it takes until a permit may be free.
 const RETRY: Duration = Duration::from_secs(30);
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -116,7 +116,7 @@ async fn answer(
     Ok(([(header::CACHE_CONTROL, "no-store")], answer.map(Body::new)).into_response())
 }
 
-/// Gives the problem in place of the plain text with which the protocol's library refuses what it does not read.
+/// Returns a problem in place of the plain text with which the protocol's library refuses what it does not read.
 fn in_our_words(status: StatusCode) -> Option<Problem> {
     match status {
         StatusCode::NOT_FOUND => Some(Problem::not_found()),
@@ -141,7 +141,7 @@ fn in_our_words(status: StatusCode) -> Option<Problem> {
     }
 }
 
-/// Says for whom the client calls, and which person may be asked.
+/// Says for which user the client calls, and which person may be asked.
 fn of_client(caller: Caller, requested: Option<Ask>, page: Option<String>) -> ToolCaller {
     let may_decide = caller.has(TokenScope::Decide);
     let ask = match caller.asks(requested, Ask::Here) {
@@ -156,7 +156,7 @@ fn of_client(caller: Caller, requested: Option<Ask>, page: Option<String>) -> To
     if may_decide { of_client } else { of_client.without_decisions() }
 }
 
-/// Gives the address of the page's approval requests, as the client reaches this server.
+/// Returns the address of the page's approval requests, as the client reaches this server.
 fn page(shared: &Shared, uri: &Uri, headers: &HeaderMap) -> Option<String> {
     let own = shared.site.public.clone().or_else(|| host::named(&shared.site, uri, headers))?;
     (!shared.extras.hides_page).then(|| format!("{own}/#/inbox"))

@@ -18,7 +18,7 @@ use crate::stream::{
     outlet::{BrokenOff, Outlet, WrittenBody},
 };
 
-/// The time in which answers are told that came with the end of the runtime.
+/// How long answers are sent that came with the end of the runtime.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// An answer of the endpoint.
@@ -28,7 +28,7 @@ type Answer = Result<HttpResponse<EndpointBody>, EndpointRefusal>;
 #[derive(Debug)]
 pub(super) struct Relay {
     pub(super) stream: OpenStream,
-    /// Whether it answers no request, so that it has nothing more to say once the server leaves.
+    /// Whether it answers no request. It then has nothing more to say once the server leaves.
     pub(super) is_stream_alone: bool,
 }
 
@@ -45,7 +45,7 @@ impl Relay {
         response
     }
 
-    /// Answers with a stream at once, in which the answer comes as soon as it is there.
+    /// Answers with a stream at once. The answer follows in it as soon as it is there.
     pub(super) fn of_later<F>(self, answering: F) -> Response
     where
         F: Future<Output = Answer> + Send + Unpin + 'static,
@@ -58,7 +58,7 @@ impl Relay {
             if is_of_type(&answer, "text/event-stream") {
                 return pass(answer.into_body(), &outlet).await;
             }
-            // The status is told already: the message says the same.
+            // The status was sent already, and the message says the same.
             outlet.send(Bytes::from_static(b"data: ")).await?;
             pass(answer.into_body(), &outlet).await?;
             outlet.send(Bytes::from_static(b"\n\n")).await
@@ -89,7 +89,7 @@ impl Relay {
     }
 }
 
-/// Tells whether an answer is of this media type.
+/// Returns whether an answer is of this media type.
 pub(super) fn is_of_type(answer: &HttpResponse<EndpointBody>, media_type: &str) -> bool {
     answer.headers().get(header::CONTENT_TYPE).is_some_and(|name| name == media_type)
 }
@@ -114,7 +114,7 @@ where
         tokio::select! {
             biased;
             answer = &mut answering => return answer,
-            // So few bytes need no room.
+            // These few bytes need no room.
             _ = ticks.tick() => outlet.send_in(None, Bytes::from_static(b":\n\n")).await,
         }
     }

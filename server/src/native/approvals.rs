@@ -1,4 +1,4 @@
-//! Decisions about approval requests.
+//! Decides about approval requests.
 
 use std::sync::Arc;
 
@@ -85,7 +85,7 @@ async fn decide(
 }
 
 impl DecisionBody {
-    /// Reads the decision. What belongs to another one is refused: it would be lost without a word.
+    /// Reads the decision. Refuses what belongs to another one, because it would be lost without a word.
     fn decision(self) -> Result<Decision, Problem> {
         let wrong = |pointer: &str, detail: &'static str| {
             Problem::malformed("The decision does not fit.").at(pointer, detail)

@@ -1,4 +1,4 @@
-//! Tool calls: one row of the ledger, its resolution, and a call without a model.
+//! Reads and resolves tool calls of the ledger, and runs calls without a model.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// Reads the row of a call of this user; an admin's of any.
+/// Reads the row of a call of this user. An admin may read any row.
 async fn row_of(shared: &Shared, caller: &Caller, call: CallId) -> Result<LedgerRow, Problem> {
     let filter = LedgerFilter::call(call);
     let filter = if caller.has(TokenScope::Admin) { filter } else { filter.of_user(&caller.user) };
@@ -82,7 +82,7 @@ async fn resolve(
 ) -> Result<Response, Problem> {
     let call = call_id(&call)?;
     let row = row_of(&shared, &caller, call).await?;
-    // An admin sees the calls of others, and speaks for none of them.
+    // An admin sees the calls of others, and speaks for none of these users.
     let session = shared.runtime.user_with_id(&caller.user).find_session(&row.session).await?;
     session.ok_or_else(Problem::not_found)?.resolve(call, effect).await?;
     Ok(json(&row_of(&shared, &caller, call).await?))

@@ -1,4 +1,4 @@
-//! The stream of a session's events, from now on or behind a cursor.
+//! Streams a session's events, from now on or after a cursor.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ async fn events(
     let session = caller.session(&shared.runtime, &session).await?;
     let stream = OpenStream::new(&shared, &caller, "native")?;
     if after.stored == EventCursor::START {
-        // The first bytes go before the session has woken.
+        // The first bytes are sent before the session has woken.
         let items = async move {
             let items = session.subscribe_after(after).await?;
             Ok(Items::Session(Box::new(items)))
@@ -53,7 +53,7 @@ async fn events(
     Ok(stream.of(items, NativeMapper::default()))
 }
 
-/// Subscribes behind a cursor that the session has: a reader of another database would wait for ever.
+/// Subscribes after a cursor that the session has. A reader with the cursor of another database would wait for ever.
 async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> {
     let items = session.subscribe_after(after).await?;
     if after.published.is_some_and(|(epoch, _)| epoch == items.epoch()) {
@@ -73,7 +73,7 @@ async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> 
     Ok(Items::Session(Box::new(items)))
 }
 
-/// Reads the cursor of a reader that comes back; the beginning where it has none.
+/// Reads the cursor of a reader that comes back. If it has none, that of the beginning.
 fn cursor(headers: &HeaderMap, query: &Query) -> Result<FeedCursor, Problem> {
     let wrong = |pointer: &str| {
         let detail = "This is no cursor: give one as it was given.";

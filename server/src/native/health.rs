@@ -1,4 +1,4 @@
-//! Whether the process answers, and whether it may serve.
+//! Answers whether the process is alive, and whether it may serve.
 
 use std::sync::Arc;
 

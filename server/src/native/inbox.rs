@@ -1,4 +1,4 @@
-//! The open approval requests of a user, in all sessions.
+//! Lists and streams the open approval requests of a user, in all sessions.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -46,7 +46,7 @@ struct OpenRequests {
     next: Option<String>,
 }
 
-/// The place of a request in the list, whether or not it is still open: `EXPIRES.CALL`.
+/// The place of a request in the list, `EXPIRES.CALL`, even if it is no longer open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct InboxPlace(Timestamp, CallId);
 
@@ -86,7 +86,7 @@ async fn inbox(
     }
 }
 
-/// Gives the requests behind a place that one answer may have.
+/// Returns the requests after a place, as many as one answer may have.
 fn page(
     shared: &Shared,
     mut requests: Vec<Arc<ApprovalRequest>>,

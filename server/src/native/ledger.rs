@@ -1,4 +1,4 @@
-//! The ledger: the rows of a user's calls, a page at a time or all as lines of JSON.
+//! Reads the ledger: the rows of a user's calls, as pages or all of them as lines of JSON.
 
 use std::sync::Arc;
 
@@ -97,10 +97,10 @@ async fn rows(
     Ok((headers, Body::new(body)).into_response())
 }
 
-/// Reads the page of these calls that a query asks for.
+/// Reads the page of these calls for which a query asks.
 ///
 /// # Errors
-/// A problem where it does not fit, or the store cannot be read.
+/// Returns a problem if the query cannot be read, or if the store cannot.
 pub(super) async fn page(
     shared: &Shared,
     filter: LedgerFilter,

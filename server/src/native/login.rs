@@ -1,4 +1,4 @@
-//! Logging in by a token for a cookie and its proof, logging out, and which user a credential speaks for.
+//! Exchanges a token for a cookie and its proof, ends such a login, and says for which user a credential speaks.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -108,18 +108,18 @@ async fn logout(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Res
     Ok((StatusCode::NO_CONTENT, set_cookie(&shared, "", Duration::ZERO)).into_response())
 }
 
-/// Ends the login that a browser had before: the new one takes its place there.
+/// Ends the login that a browser had before, because the new one takes its place there.
 async fn end_login_before(shared: &Arc<Shared>, headers: &HeaderMap) {
     let credential = Credential::of(headers, shared.site.has_secure_cookies());
     if let Credential::Cookies { .. } = credential
         && let Ok(before) = shared.auth.identify(headers, &credential, shared.now(), None)
     {
-        // Where it cannot be written, the log says so; the new login is as good as any.
+        // If it cannot be written, the log says so. The new login counts nevertheless.
         let _ = end(shared, before.credential).await;
     }
 }
 
-/// Tells that the end of a login could not be written. The log says why.
+/// The end of a login could not be written. The log says why.
 struct Unwritten;
 
 async fn end(shared: &Arc<Shared>, credential: CallerCredential) -> Result<(), Unwritten> {

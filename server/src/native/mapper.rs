@@ -1,4 +1,4 @@
-//! What the native stream says of each item: the events as they are, with their cursor.
+//! Writes the items of a native stream: the events as they are, with their cursor.
 
 use madang::{
     TurnId,
@@ -15,11 +15,11 @@ use crate::{
     },
 };
 
-/// Writes the events of a session, or of one turn to its end.
+/// Writes the events of a session, or those of one turn up to its end.
 #[derive(Debug, Default)]
 pub(crate) struct NativeMapper {
     epoch: Option<FeedEpoch>,
-    /// The turn whose end is the end of the stream.
+    /// The turn whose end is the end of the stream. `None` for a stream of the session.
     until: Option<TurnId>,
 }
 
@@ -65,7 +65,7 @@ impl Mapper for NativeMapper {
 /// Writes the approval requests of a user, and each change of them.
 #[derive(Debug, Default)]
 pub(crate) struct InboxMapper {
-    /// The open requests that it shows, each counted for as long as it does.
+    /// The open requests that it shows. Each counts in the metrics for as long as it is shown.
     open: Vec<Counted>,
 }
 
@@ -106,7 +106,7 @@ impl Mapper for InboxMapper {
     }
 }
 
-/// Says why the stream ends, and when to come back. It is native to say so: the reader knows its cursor.
+/// Says why the stream ends, and when to come back. Only native readers are told, because they know their cursor.
 fn bye(cut: Cut, out: &mut Frames) -> Then {
     let data = json!({ "type": "bye", "reason": cut.name(), "retry_ms": cut.retry_ms() });
     out.event(None, &data);

@@ -1,4 +1,4 @@
-//! The native routes: all that a chat, an approval and a call can do, as JSON and as streams of events.
+//! The native routes: everything that a chat, an approval and a call can do, as JSON and as streams of events.
 //!
 //! Each file lists the routes of one area and has their handlers: `sessions`, `events`, `turns`, `inbox`, `approvals`,
 //! `calls`, `ledger`, `login`, `health` and `problems`. `paths` writes the addresses of sessions and turns. `mapper`
@@ -10,13 +10,13 @@
 //! ```text
 //! POST /v1/sessions               {"id":"chat-1"}   201, opens the session
 //! POST /v1/sessions/chat-1/turns  {"text":"Hi"}     202, begins a turn; its address is in `Location`
-//! GET  /v1/sessions/chat-1/events                   streams the events, from now on or behind a cursor
+//! GET  /v1/sessions/chat-1/events                   streams the events, from now on or after a cursor
 //! ```
 //!
 //! **Invariants.**
-//! - A route says which callers may use it and which problems it gives; `server/openapi.json` is made from that.
+//! - A route says which callers may use it and which problems it answers with. `server/openapi.json` is made from that.
 //! - A request that begins a turn or a call twice under one key begins it once.
-//! - The path names a session of the caller's own user: another user's session is not reached.
+//! - The path names a session of the caller's own user. Another user's session cannot be reached.
 
 mod approvals;
 mod calls;
@@ -35,7 +35,7 @@ pub(crate) use sessions::page;
 
 use crate::route::Route;
 
-/// Gives the routes of this surface.
+/// Returns the routes of this surface.
 pub(crate) fn routes() -> Vec<Route> {
     let routes = [
         sessions::routes(),

@@ -1,15 +1,15 @@
-//! Addresses of sessions and turns, for headers and answers.
+//! Writes the addresses of sessions and turns, for headers and answers.
 
 use std::fmt::Write as _;
 
 use madang::{SessionId, TurnId};
 
-/// Gives the address of a session.
+/// Returns the address of a session.
 pub(crate) fn of_session(session: &SessionId) -> String {
     format!("/v1/sessions/{}", segment(session.as_str()))
 }
 
-/// Gives the address of a turn.
+/// Returns the address of a turn.
 pub(crate) fn of_turn(session: &SessionId, turn: TurnId) -> String {
     format!("{}/turns/{turn}", of_session(session))
 }

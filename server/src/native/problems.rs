@@ -1,4 +1,4 @@
-//! What the types of problems mean, each at the address that its problems have as their type.
+//! Explains the types of problems, each at the address that its problems have as their type.
 
 use axum::{http::StatusCode, response::Response};
 use schemars::JsonSchema;

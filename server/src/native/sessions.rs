@@ -1,4 +1,4 @@
-//! Sessions: opening, listing, looking at and clearing one, and what stands in it.
+//! Opens, lists, shows and clears sessions, with the approvals and the ledger that belong to one.
 
 use std::sync::Arc;
 
@@ -172,10 +172,10 @@ async fn view(
     }))
 }
 
-/// Reads which page of a chat is asked for.
+/// Reads for which page of a chat a query asks.
 ///
 /// # Errors
-/// A problem where `before` is no number.
+/// Returns a problem if `before` is not a number.
 pub(crate) fn page(shared: &Shared, query: &Query) -> Result<ViewPage, Problem> {
     let before = query.parse("before", "It is the `earlier` of another page.")?;
     Ok(before.into_iter().fold(ViewPage::of(shared.limits.max_page_bytes), ViewPage::before))

@@ -1,4 +1,4 @@
-//! Turns: beginning one, its state, its dismissal.
+//! Begins turns, shows their state, and dismisses them.
 
 use std::sync::Arc;
 
@@ -100,7 +100,7 @@ async fn begin(
     Json(body): Json<TurnBody>,
 ) -> Result<Response, Problem> {
     let session = caller.session(&shared.runtime, &session).await?;
-    // Before anything begins: a refusal must change nothing.
+    // This comes before anything begins, because a refusal must change nothing.
     let stream = wishes.wants_stream.then(|| OpenStream::new(&shared, &caller, "native"));
     let stream = stream.transpose()?;
     let ask = caller.asks(body.ask.or(wishes.ask), Ask::Here);
@@ -141,7 +141,7 @@ fn streamed(session: &Session, stream: OpenStream, turn: &Turn) -> Response {
     located(response, session, id)
 }
 
-/// Describes a turn that has begun. From here on no problem may be answered: it would say that nothing began, and a
+/// Describes a turn that has begun. From here on no problem may be answered. It would say that nothing began, and a
 /// client without a key would begin the turn again.
 async fn accepted(
     session: &Session,
@@ -149,7 +149,7 @@ async fn accepted(
     BegunTurn { turn, superseded }: BegunTurn,
 ) -> (AcceptedTurn, TurnEvents) {
     let id = turn.id();
-    // Where the runtime ends meanwhile, its events are read from the beginning of the chat.
+    // If the runtime ends meanwhile, the events are read from the beginning of the chat.
     let status = session.turn_status(id).await.ok().flatten();
     let before = status.map_or(EventCursor::START, |status| status.first.before());
     let events = format!("{}/events?after={before}", paths::of_session(session.id()));
@@ -162,13 +162,13 @@ fn accept(session: &Session, accepted: &AcceptedTurn) -> Response {
     located(response, session, accepted.turn)
 }
 
-/// Says where the turn of an answer is.
+/// Adds the address of the turn to an answer.
 fn located(response: Response, session: &Session, turn: TurnId) -> Response {
     let location = [(LOCATION, paths::of_turn(session.id(), turn))];
     turns::named((location, response).into_response(), turn)
 }
 
-/// The bytes of the last entries, among which the user's texts tell the language of a failure.
+/// The most bytes of the last entries that are read. The user's texts among them show the language of a failure.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// How a turn stands.

@@ -1,4 +1,4 @@
-//! The body of a chat completion as it is on the wire. What does not count is passed over while it is read.
+//! Reads the body of a chat completion, and passes over what does not count.
 
 use std::{borrow::Cow, fmt, sync::Arc};
 
@@ -16,13 +16,13 @@ pub(super) struct Body {
     pub(super) stream: Option<bool>,
     pub(super) stream_options: Option<StreamOptions>,
     pub(super) metadata: Option<Metadata>,
-    /// The options that are looked at before they are passed over or refused.
+    /// The options whose values are looked at before they are passed over or refused.
     pub(super) weighed: Map<String, Value>,
-    /// The names of all options that are passed over where they are not refused.
+    /// The names of all options that are passed over if they are not refused.
     pub(super) ignored: Vec<String>,
 }
 
-/// Names of ignored options that are told, and the bytes of one: they come back in a header.
+/// How many names of ignored options are told, and how many bytes of one. They come back in a header.
 pub(super) const MAX_IGNORED: usize = 32;
 pub(super) const MAX_IGNORED_BYTES: usize = 64;
 
@@ -32,7 +32,7 @@ impl<'de> Deserialize<'de> for Body {
     }
 }
 
-/// Reads a body member by member, and keeps nothing of what does not count.
+/// Reads a body member by member, and keeps only what counts.
 struct BodyVisitor;
 
 impl<'de> Visitor<'de> for BodyVisitor {
@@ -106,10 +106,11 @@ pub(super) struct Message {
     pub(super) tool_calls: Option<Value>,
 }
 
-/// Tells that the tools of a request are not to be used.
+/// The option by which a request says that its tools must not be used.
 pub(super) const TOOL_CHOICE: &str = "tool_choice";
 
-/// Options that would change what a program of the client's relies on: refused, for passing over them would break it.
+/// Options that would change what a program of the client's relies on. They are refused, because to pass over them
+/// would break it.
 pub(super) const REFUSED: [&str; 8] = [
     "tools",
     "functions",

@@ -1,4 +1,4 @@
-//! The chunks of a streamed chat completion.
+//! Writes the chunks of a streamed chat completion.
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(crate) struct Chunks {
     head: Head,
     includes_usage: bool,
     answer: Answer,
-    /// The error that ends the turn.
+    /// The error that ends the turn. `None` if it has not failed.
     failed: Option<FailedTurn>,
 }
 
@@ -43,10 +43,10 @@ pub(crate) struct Head {
     pub(crate) model: Arc<str>,
 }
 
-/// The code by which clients of this protocol know that they must send less.
+/// The code that says to clients of this protocol that they must send less.
 pub(super) const CONTEXT_LENGTH_EXCEEDED: &str = "context_length_exceeded";
 
-/// The texts of a turn as one text, as far as they were sent.
+/// The messages of a turn as one text, as far as they were sent.
 #[derive(Debug, Default)]
 pub(crate) struct Answer {
     /// The message that streams.
@@ -56,7 +56,7 @@ pub(crate) struct Answer {
 }
 
 impl Head {
-    /// Gives the id of the answer.
+    /// Returns the id of the answer.
     pub(crate) fn id(&self) -> String {
         format!("chatcmpl-{}", self.turn)
     }
@@ -72,7 +72,7 @@ impl Head {
     }
 }
 
-/// Gives the usage as OpenAI's clients read it.
+/// Returns the usage as OpenAI's clients read it.
 pub(crate) fn usage(usage: Usage) -> Value {
     let Usage { prompt_tokens, cached_tokens, completion_tokens, .. } = usage;
     json!({
@@ -84,19 +84,19 @@ pub(crate) fn usage(usage: Usage) -> Value {
 }
 
 impl Answer {
-    /// Takes a streamed piece with its position in its completion, and gives what is to be sent of it.
+    /// Takes a streamed piece with its position in its completion, and returns what to send of it.
     pub(crate) fn piece(&mut self, at: usize, piece: &str) -> String {
         let is_first = self.spoken.len() == 0;
         let begins_anew = self.spoken.hear(at, piece);
         if begins_anew {
-            // What the completion said before stays: nothing can be taken back here.
+            // What the completion said before stays, because nothing can be taken back here.
             metrics::rewritten("chat_completions");
             self.has_earlier = true;
         }
         self.behind_earlier(is_first || begins_anew, piece)
     }
 
-    /// Takes the whole message, and gives what was not streamed of it.
+    /// Takes the whole message, and returns what was not streamed of it.
     pub(crate) fn message(&mut self, text: &str) -> String {
         let is_first = self.spoken.len() == 0;
         let rest = match self.spoken.end(text) {
@@ -134,8 +134,8 @@ impl Chunks {
         }
     }
 
-    /// Writes an error in mid-stream. The body then breaks off: a client that passes over the error must not take the
-    /// answer for complete.
+    /// Writes an error in the middle of a stream. Then the body breaks off, because a client that passes over the error
+    /// must not take the answer for complete.
     fn error(out: &mut Frames, kind: &str, code: &str, message: &str) -> Then {
         let error = json!({ "message": message, "type": kind, "code": code, "param": null });
         out.data(&json!({ "error": error }));
@@ -205,7 +205,7 @@ impl Chunks {
 
 impl Mapper for Chunks {
     fn open(&mut self, out: &mut Frames) {
-        // Clients fail at a first delta without a role.
+        // Clients fail if the first delta has no role.
         self.delta(out, &json!({ "role": "assistant", "content": "" }), None);
     }
 
@@ -219,7 +219,7 @@ impl Mapper for Chunks {
             StreamItem::Thinking { text, .. } => {
                 self.delta(out, &json!({ "reasoning_content": text }), None);
             }
-            // The store catches up.
+            // What is missing comes from the store.
             StreamItem::Progress { .. }
             | StreamItem::Lagged { .. }
             | StreamItem::ReplayFailed
@@ -289,7 +289,7 @@ mod tests {
         event(EventKind::TurnEnded { ending, usage })
     }
 
-    /// Writes items, and gives their contents, finish reasons, usages, errors and marks, and how the stream goes on.
+    /// Writes items. Returns their contents, finish reasons, usages, errors and marks, and how the stream goes on.
     fn written(chunks: &mut Chunks, items: &[StreamItem]) -> (Vec<String>, Then) {
         let (mut out, mut then) = (Frames::default(), Then::Continue);
         for item in items {

@@ -1,9 +1,8 @@
-//! What surfaces remember between requests: the chats that end at a chain, the tries of a request, and the forks of a
-//! chat.
+//! Remembers between requests which chats end at a chain, which requests were tried, and which forks a chat has.
 //!
-//! Clients of this protocol send a request again by themselves when its connection breaks, without an idempotency key.
-//! A try is therefore stored before its turn begins. The next try with the same body, or under the client's own key,
-//! finds the chat and the key of the turn. The store of chats makes one turn of both.
+//! When its connection breaks, a client of this protocol sends a request again on its own, without an idempotency key.
+//! So a try is stored before its turn begins. The next try, with the same body or under the client's own key, finds the
+//! chat and the key of the turn. By the key, the store of chats makes one turn of both.
 
 use std::{
     fmt,
@@ -16,9 +15,9 @@ use madang::{IdempotencyKey, SessionId, Timestamp, UserId, approval::Digest, too
 
 use super::newest::Newest;
 
-/// The time in which a repeated request without a key is taken for another try of the same. No client tries for longer.
+/// How long a repeated request without a key is taken for another try of the same one. No client tries for longer.
 pub(crate) const TRY_LIFE: Duration = Duration::from_secs(10 * 60);
-/// Chats of one chain, and forks of one chat, that are looked at: a text that was sent often ends in many.
+/// How many chats of one chain, and forks of one chat, are looked at. A text that was sent often ends in many.
 pub(crate) const MAX_CANDIDATES: usize = 8;
 
 /// A try that was remembered.
@@ -28,19 +27,20 @@ pub struct Tried {
     pub session: SessionId,
     /// The key of its turn.
     pub key: IdempotencyKey,
-    /// The last moment at which it counts; `None` where it has none. Of those a memory may keep each user's newest alone.
+    /// The last moment at which it counts. `None` if it always does. Of those, a memory may keep only each user's
+    /// newest ones.
     pub until: Option<Timestamp>,
 }
 
 impl Tried {
-    /// Tells whether the try counts at this moment.
+    /// Returns whether the try counts at this moment.
     #[must_use]
     pub fn counts(&self, now: Timestamp) -> bool {
         self.until.is_none_or(|until| now <= until)
     }
 }
 
-/// Tells that what clients without a chat's name said could not be looked up or stored.
+/// What clients that name no chat have sent could not be looked up or stored.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to {doing}")]
 pub struct MemoryError {
@@ -49,12 +49,12 @@ pub struct MemoryError {
     pub(crate) cause: Box<dyn std::error::Error + Send + Sync>,
 }
 
-/// What a memory gives, once it has it.
+/// The result of a memory, once it has it.
 pub type Recalled<'a, T> = BoxFuture<'a, Result<T, MemoryError>>;
 
-/// Remembers for clients that name no chat. Each method is one step: it happens or it does not.
+/// Remembers for clients that name no chat. Each method is one step, which happens as a whole or not at all.
 pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
-    /// Gives the chats of the user that ended at this chain, the latest first.
+    /// Returns the chats of the user that ended at this chain, the latest first.
     fn chats(&self, user: UserId, chain: Digest) -> Recalled<'_, Vec<SessionId>>;
 
     /// Stores that a chat of the user ends at this chain.
@@ -66,11 +66,12 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
         at: Timestamp,
     ) -> Recalled<'_, ()>;
 
-    /// Gives the try of this name, if one was stored that counts at this moment. The name is the digest of a key or body.
+    /// Returns the try of this name, or `None` if none was stored that counts at this moment. The name is the digest of
+    /// a key or of a body.
     fn tried(&self, user: UserId, name: Digest, now: Timestamp) -> Recalled<'_, Option<Tried>>;
 
-    /// Stores this try unless the name has another that counts now, and gives the one that the name has then. It takes
-    /// the place of `put_off`. Of requests that come at once, all are given the same try.
+    /// Stores this try unless the name has another one that counts now, and returns the one that the name has then. The
+    /// new try takes the place of `put_off`. If requests come at once, all of them get the same try.
     fn claim_try(
         &self,
         user: UserId,
@@ -80,19 +81,19 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> Recalled<'_, Tried>;
 
-    /// Stores the try of this name in place of an earlier one. Others that no longer count now may be removed.
+    /// Stores the try of this name in place of an earlier one. Others that no longer count at `now` may be removed.
     fn add_try(&self, user: UserId, name: Digest, tried: Tried, now: Timestamp)
     -> Recalled<'_, ()>;
 
-    /// Gives the forks of a chat of the user, the last that was added first.
+    /// Returns the forks of a chat of the user, the newest first.
     fn forks(&self, user: UserId, chat: SessionId) -> Recalled<'_, Vec<SessionId>>;
 
-    /// Stores that a fork is the newest of a chat. It counts for ever; of those before it a few may be kept.
+    /// Stores that a fork is the newest of a chat. It counts for ever. Of the forks before it, a few may be kept.
     fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()>;
 }
 
-/// Remembers in memory, for stores that keep nothing else: what it knows ends with the process. Of each kind 65,536 entries
-/// are kept. Beyond them, the user with the most loses the oldest.
+/// Remembers in memory, for stores that keep nothing else. What it knows ends with the process. It keeps 65,536 entries
+/// of each kind. Beyond them, the user with the most entries loses the oldest.
 #[derive(Debug, Default)]
 pub struct ForgetfulMemory(Mutex<Remembered>);
 
@@ -103,7 +104,7 @@ struct Remembered {
     forks: Newest<SessionId, Vec<SessionId>>,
 }
 
-/// Entries of each kind that are kept of all users together, so that no client fills the memory.
+/// How many entries of each kind are kept of all users together, so that no client fills the memory.
 const MAX_ENTRIES: usize = 65_536;
 
 impl Default for Remembered {

@@ -1,9 +1,9 @@
-//! Which chat a request of a stateless client belongs to. Pure: the chain that names a history, and whether a chat of
-//! ours is what the client has.
+//! Decides to which chat a request of a stateless client belongs, by the chain that names a history and by whether a
+//! chat of ours is what the client has.
 //!
 //! A client of this protocol sends its whole chat each time and names none. The chain is a hash over the user, the
-//! instructions and each text in its order, so a history of any length is one row. A chain only finds candidates: a
-//! chat is gone on with where its texts are those of the client.
+//! instructions and each text in its order, so a history of any length is one row. A chain only finds candidates. A
+//! chat goes on only if its texts are those of the client.
 
 use std::sync::Arc;
 
@@ -17,12 +17,12 @@ use sha2::{Digest as _, Sha256};
 
 use crate::{ended::BETWEEN_MESSAGES, surface::history::said_in};
 
-/// Gives the chain of a history: the same for the same user, instructions and texts alone.
+/// Returns the chain of a history. It is the same only for the same user, instructions and texts.
 pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Imported]) -> Digest {
     let mut hash = Sha256::new();
     let mut part = |kind: u8, text: &str| {
         hash.update([kind]);
-        // The length keeps two texts apart from one that has both.
+        // The length keeps two texts apart from one text that has both.
         hash.update((text.len() as u64).to_be_bytes());
         hash.update(text);
     };
@@ -38,13 +38,14 @@ pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Import
     Digest::new(hash.finalize().into())
 }
 
-/// Tells whether a chat has exactly the client's history. White space at the end of a text does not count: clients trim.
+/// Returns whether a chat has exactly the client's history. White space at the end of a text does not count, because
+/// clients trim it.
 pub(crate) fn is_of(messages: &[ChatMessage], history: &[Imported]) -> bool {
     are_same(&said_in(messages), history)
 }
 
-/// Gives what is new in the client's last text, where a chat has the client's history; `None` where it is another chat.
-/// The chat may have a text more, to which no answer came: clients send it again before their next one.
+/// Returns what is new in the client's last text, if the chat has the client's history. Returns `None` if it is another
+/// chat. The chat may have one more text, to which no answer came. Clients send it again before their next text.
 pub(crate) fn new_text(
     messages: &[ChatMessage],
     history: &[Imported],

@@ -1,4 +1,4 @@
-//! The digests by which a request finds its try and its chat. Pure.
+//! Computes the digests by which a request finds its try and its chat.
 
 use madang::{
     IdempotencyKey, UserId,
@@ -9,12 +9,12 @@ use sha2::{Digest as _, Sha256};
 
 use super::{conversation::chain, request::ChatRequest};
 
-/// What a request is found by.
+/// By what a request is found.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RequestDigests {
     /// The name of its try.
     pub(super) name: Digest,
-    /// The chain that was stored when the last text of its history came; `None` where it has none.
+    /// The chain that was stored when the last text of its history came. `None` if it has no history.
     pub(super) asked: Option<Digest>,
     /// The chain at which the chat ends with its own text.
     pub(super) ends: Digest,
@@ -29,7 +29,7 @@ impl RequestDigests {
         request: &ChatRequest,
     ) -> Self {
         let ChatRequest { history, text, instructions, .. } = request;
-        // The model's answer to the last text of the user is compared, and in no chain.
+        // The model's answer to the user's last text is compared, but is part of no chain.
         let asked = match history.last() {
             Some(Imported { role: ImportedRole::Model, .. }) => Some(&history[..history.len() - 1]),
             Some(_) => Some(&history[..]),
@@ -41,7 +41,7 @@ impl RequestDigests {
     }
 }
 
-/// Gives the name under which a try is stored: the digest of its key, or of its body.
+/// Returns the name under which a try is stored: the digest of its key, or of its body.
 fn name_of(key: Option<&IdempotencyKey>, body: &[u8]) -> Digest {
     let (kind, text) = match key {
         Some(key) => ("key\0", key.as_str().as_bytes()),

@@ -1,7 +1,7 @@
-//! A chat of ours as far as it can be the client's: its texts, read page by page from the end.
+//! Reads a chat of ours as far as it can be the client's, page by page from the end.
 //!
-//! A client of this protocol sends its whole chat. So a chat with far more text than the request is another one, and
-//! none of its texts is read in vain.
+//! A client of this protocol sends its whole chat. So a chat with far more text than the request is another one, and is
+//! not read to its beginning.
 
 use std::sync::Arc;
 
@@ -17,20 +17,20 @@ use super::{
 };
 use crate::{heavy, problem::Problem};
 
-/// Bytes of the texts that a chat may have beyond those of a request: one to which no answer came, and white space.
+/// How many bytes of text a chat may have beyond those of a request: a text to which no answer came, and white space.
 const SLACK: usize = 256 * 1024;
-/// What a message costs beside its text when two chats are compared.
+/// What a message costs in addition to its text when two chats are compared.
 const MESSAGE_BYTES: usize = 64;
 
 /// What is known of a chat.
 #[derive(Debug, Default)]
 pub(super) struct KnownChat {
-    /// The texts of both sides in order; the newest ones where the chat has too many.
+    /// The texts of both sides in order, and only the newest ones if the chat has too many.
     said: Vec<ChatMessage>,
     /// The turns that did more than speak.
     did_more: Vec<TurnId>,
     bytes: usize,
-    /// Whether the texts are all that there are.
+    /// Whether these are all the texts of the chat.
     is_whole: bool,
 }
 
@@ -46,7 +46,7 @@ impl KnownChat {
     /// Reads a chat that may be that of a request.
     ///
     /// # Errors
-    /// A problem where the session cannot be reached.
+    /// Returns a problem if the session cannot be reached.
     pub(super) async fn read(
         session: &Session,
         request: &ChatRequest,
@@ -88,12 +88,12 @@ impl KnownChat {
         self.said.is_empty() && self.did_more.is_empty() && self.is_whole
     }
 
-    /// Tells whether the chat has exactly the history of a request.
+    /// Returns whether the chat has exactly the history of a request.
     pub(super) async fn has_history_of(self, request: &Arc<ChatRequest>) -> bool {
         self.compared(request, |chat, client| is_of(chat, &client.history)).await.unwrap_or(false)
     }
 
-    /// Gives what is new in the last text of a request; `None` where the chat is another one.
+    /// Returns what is new in the last text of a request, or `None` if the chat is another one.
     pub(super) async fn new_text(self, request: &Arc<ChatRequest>) -> Option<Arc<str>> {
         let new = |chat: &[ChatMessage], client: &ChatRequest| {
             new_text(chat, &client.history, &client.text)
@@ -101,7 +101,7 @@ impl KnownChat {
         self.compared(request, new).await.flatten()
     }
 
-    /// Compares the chat with the client's, which may both be long.
+    /// Compares the chat with the client's. Both may be long.
     async fn compared<T: Send + 'static>(
         self,
         request: &Arc<ChatRequest>,
@@ -114,7 +114,7 @@ impl KnownChat {
         Some(heavy::run(self.bytes, move || compare(&said, &request)).await)
     }
 
-    /// Finds the turn that was begun under a key, if the chat has it.
+    /// Returns the turn that was begun under a key, or `None` if the chat does not have it.
     pub(super) fn begun_under(&self, key: &IdempotencyKey) -> Option<BegunBefore> {
         self.said.iter().find_map(|message| {
             let Content::User { text, key: Some(found), .. } = &message.content else {

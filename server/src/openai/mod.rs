@@ -1,16 +1,17 @@
-//! Chat Completions: the chats of this server for clients that speak OpenAI's protocol.
+//! Chat Completions: the chats of this server, for clients that speak OpenAI's protocol.
 //!
 //! Flow of a request:
 //! 1. `request` reads what counts of the body, and refuses what would break the client's program.
 //! 2. `placement` finds its chat: the one that it names, the one that an earlier try began, or the one whose texts are
-//!    the client's history. Where there is none, a new chat takes the history over.
-//! 3. The try is stored, and then the turn begins under its key: a client that sends the request again gets the same turn.
+//!    the client's history. If there is none, a new chat takes over the history.
+//! 3. The try is stored, and then the turn begins under its key. A client that sends the request again gets the same
+//!    turn.
 //! 4. `chunk` writes the turn as it happens, or `plain` waits for its end.
 //!
 //! Invariants:
 //! - A chat with other texts than the client's history is left as it is.
-//! - No stream ends as if it were complete in the middle of a turn: its body breaks off.
-//! - A destructive call runs only where a person can be asked elsewhere. The protocol itself cannot ask.
+//! - No stream ends as if it were complete in the middle of a turn. Its body breaks off.
+//! - A destructive call runs only if a person can be asked elsewhere, because the protocol itself cannot ask.
 
 mod body;
 mod chunk;
@@ -54,7 +55,7 @@ pub use client_memory::{ClientMemory, ForgetfulMemory, MemoryError, Recalled, Tr
 #[cfg(feature = "sqlite")]
 pub use sqlite_memory::{FORGET, MIGRATIONS, SqliteMemory};
 
-/// Gives the routes of this surface.
+/// Returns the routes of this surface.
 pub(crate) fn routes() -> Vec<Route> {
     let mut routes = models::routes();
     routes.push(
@@ -100,7 +101,7 @@ async fn complete(
         Ok::<_, Problem>((Arc::new(request), digests))
     })
     .await?;
-    // Before anything begins: a refusal must change nothing.
+    // This comes before anything begins, because a refusal must change nothing.
     let stream = request.streams.then(|| OpenStream::new(&shared, &caller, "chat_completions"));
     let stream = stream.transpose()?;
     let found =
@@ -109,7 +110,7 @@ async fn complete(
         instructions: request.instructions.clone(),
         model: chosen(&shared, &request),
         key: Some(found.key.clone()),
-        // This protocol has no question; the person is asked on another device.
+        // This protocol has no question, so a person can only be asked on another device.
         ..caller.turn_options(caller.asks(wishes.ask, Ask::None))
     };
     let supersede = if found.is_named { Supersede::Waiting } else { Supersede::Never };
@@ -137,16 +138,17 @@ async fn complete(
     Ok(turns::named(response, head.turn))
 }
 
-/// Gives the model that a request names, if it is one of the runtime's. Clients send any name, so another chooses none.
+/// Returns the model that a request names, if it is one of the runtime's. Clients send any name, so any other name
+/// chooses none.
 fn chosen(shared: &Shared, request: &ChatRequest) -> Option<ModelName> {
     let wanted = request.model.as_deref()?;
     shared.runtime.models().find(|name| name.as_str() == wanted).cloned()
 }
 
-/// Names the chat and what was passed over.
+/// Adds the name of the chat and the names of options that were passed over.
 fn name(response: &mut Response, session: &Session, request: &ChatRequest) {
     let headers = response.headers_mut();
-    // A name with other letters than a header's cannot be told here; the native routes tell it.
+    // A name with other characters than a header may have cannot be sent here. The native routes send it.
     if let Ok(session) = HeaderValue::from_str(session.id().as_str()) {
         headers.insert(MADANG_SESSION, session);
     }
@@ -157,7 +159,7 @@ fn name(response: &mut Response, session: &Session, request: &ChatRequest) {
     }
 }
 
-/// Gives the second at which a turn began, which its id has.
+/// Returns the second at which a turn began, which its id contains.
 fn seconds_of(turn: TurnId) -> u64 {
     turn.uuid().get_timestamp().map_or(0, |at| at.to_unix().0)
 }

@@ -1,4 +1,4 @@
-//! The list of models: the server's own name stands for the model that it chooses, and behind it the others have theirs.
+//! Lists the models. The server's own name means the model that the runtime chooses, and the others follow it.
 
 use std::sync::Arc;
 

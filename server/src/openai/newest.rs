@@ -1,4 +1,4 @@
-//! The newest entries of each user, with a bound of all entries together. No user pushes out what another has.
+//! Keeps the newest entries of each user, within a bound of all entries together. No user pushes out what another has.
 
 use std::{collections::HashMap, hash::Hash};
 

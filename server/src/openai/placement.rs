@@ -33,18 +33,19 @@ pub(super) struct FoundChat {
     pub(super) is_named: bool,
 }
 
-/// The header by which clients of ours name a chat; they may leave its history to this server.
+/// The header by which our own clients name a chat. They may leave its history to this server.
 const OWN_NAME: &str = "madang-session";
-/// The headers by which other clients name a chat, the first that is there counts. They send the whole of it each time.
+/// The headers by which other clients name a chat. The first that is there counts. Such clients send the whole chat
+/// each time.
 const OTHER_NAMES: [&str; 2] = ["x-openwebui-chat-id", "x-conversation-id"];
-/// Counts the tries that a client of OpenAI's makes by itself.
+/// The header in which OpenAI's clients count the tries that they make on their own.
 const RETRY_COUNT: &str = "x-stainless-retry-count";
 
 /// Finds the chat of a request and stores the try, before anything begins.
 ///
 /// # Errors
-/// A problem where the chat cannot be opened, or the try cannot be stored: without it a repeated request could begin a
-/// second turn.
+/// Returns a problem if the chat cannot be opened, or if the try cannot be stored. Without it, a repeated request could
+/// begin a second turn.
 pub(super) async fn find_chat(
     shared: &Shared,
     caller: &Caller,
@@ -57,7 +58,7 @@ pub(super) async fn find_chat(
     let own = name_in(OWN_NAME);
     let others = OTHER_NAMES.into_iter().find_map(name_in);
     let named = own.or(others).or(request.session.as_deref());
-    // A client that sends its last text alone leaves the history to this server.
+    // A client that sends only its last text leaves the history to this server.
     let sends_all = own.is_none() && others.is_some();
     let name = digests.name;
     let now = shared.now();
@@ -84,7 +85,7 @@ pub(super) async fn find_chat(
     let until = wishes.key.is_none().then(|| now.after(TRY_LIFE));
     let mine = Tried { session: chat.id().clone(), key, until };
     if may_repeat(wishes, headers) {
-        // Another request of the same name may have come at the same moment: one of them is the first.
+        // Another request with the same name may have come at the same moment. One of them is the first.
         let user = caller.user.clone();
         let first = shared.memory.claim_try(user, name, mine.clone(), put_off, now).await?;
         if first != mine {
@@ -102,9 +103,9 @@ pub(super) async fn find_chat(
 
 /// The chat in which a turn is to begin.
 enum TurnSession {
-    /// One that is there.
+    /// A chat that exists.
     Known(Session),
-    /// One that is made once the try is stored under its id.
+    /// A chat that is made after the try was stored under its id.
     New(SessionId),
 }
 
@@ -117,8 +118,8 @@ impl TurnSession {
     }
 }
 
-/// Finds the chat of another try of this request, and the turn that it has begun there. The other request may run at
-/// this moment: what it has not done yet of making the chat is done here, and is the same.
+/// Finds the chat of another try of this request, and the turn that it has begun there. The other request may be
+/// running. What it has not yet done to make the chat is done here, with the same result.
 async fn join(
     shared: &Shared,
     caller: &Caller,
@@ -146,8 +147,8 @@ async fn join(
     Ok((FoundChat { session, key: tried.key.clone(), text, is_named }, begun))
 }
 
-/// Tells whether the model was too busy for a turn that has done nothing. Its client was told to come again, and would
-/// hear of the same end each time.
+/// Returns whether the model was too busy for a turn, which has done nothing. Its client was told to come again, and
+/// would get the same end each time.
 async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<bool, Problem> {
     let Some(BegunBefore { turn, did_nothing: true, .. }) = begun else { return Ok(false) };
     let phase = session.turn_status(*turn).await?.map(|status| status.phase);
@@ -160,7 +161,7 @@ async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<b
 }
 
 impl FoundChat {
-    /// Remembers that the chat ends at this chain now. Where that fails, the next request begins a chat of its own.
+    /// Remembers that the chat ends at this chain now. If that fails, the next request begins a chat of its own.
     pub(super) async fn remember(&self, shared: &Shared, caller: &Caller, chain: Digest) {
         if self.is_named {
             return;
@@ -172,8 +173,8 @@ impl FoundChat {
     }
 }
 
-/// Tells whether an earlier try may be the same wish. Without a key a client says itself that it tries again; the same
-/// body once more may be a wish of its own.
+/// Returns whether an earlier try may be the same wish. Without a key, a client says itself that it tries again. The
+/// same body once more may be a new wish.
 fn may_repeat(wishes: &Wishes, headers: &HeaderMap) -> bool {
     let count = headers.get(RETRY_COUNT).and_then(|count| count.to_str().ok()?.parse::<u32>().ok());
     wishes.key.is_some() || count.is_some_and(|count| count > 0)
@@ -188,8 +189,8 @@ async fn known(
     KnownChat::read(session, request, shared.limits.max_page_bytes).await
 }
 
-/// Opens the chat that the client names, and gives the text that is new to it. `None` where its texts are not the
-/// client's: the client has edited or branched its own, and the chat is left as it is.
+/// Opens the chat that the client names, and returns the text that is new to it. Returns `None` if its texts are not
+/// the client's. The client has then edited or branched its own, and the chat is left as it is.
 async fn named_chat(
     shared: &Shared,
     caller: &Caller,
@@ -209,7 +210,7 @@ async fn named_chat(
     Ok(is_its.then(|| (session, text.clone())))
 }
 
-/// Finds the chat that has the client's history, or names a new one.
+/// Finds the chat that has the client's history, or chooses the name of a new one.
 async fn unnamed_chat(
     shared: &Shared,
     caller: &Caller,

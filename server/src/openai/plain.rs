@@ -1,4 +1,4 @@
-//! A completion without a stream: it waits for the end of the turn.
+//! Answers without a stream, after the end of the turn.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -14,10 +14,11 @@ use crate::{
     state::Shared,
 };
 
-/// Waits for the end of a turn and gives the completion. A client that leaves cancels nothing.
+/// Waits for the end of a turn and returns the completion. If the future is dropped, nothing is cancelled.
 ///
 /// # Errors
-/// A problem where the turn fails, is dismissed, or takes longer than clients wait. The same request joins it again.
+/// Returns a problem if the turn fails, is dismissed, or takes longer than clients wait. The same request joins it
+/// again.
 pub(super) async fn wait(shared: &Shared, turn: Turn, head: Head) -> Result<Response, Problem> {
     let id = head.turn;
     wait_for(shared, turn, head).await.map_err(|problem| problem.with("turn", id))
@@ -61,7 +62,7 @@ async fn wait_for(shared: &Shared, turn: Turn, head: Head) -> Result<Response, P
     })))
 }
 
-/// Makes the problem of a turn that has ended so: the same request finds the same end.
+/// Makes the problem of a turn that has ended like this. The same request finds the same end.
 fn failure(detail: impl Into<Cow<'static, str>>) -> Problem {
     Problem::new(ProblemName::Model, detail).not_again()
 }

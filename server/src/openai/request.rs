@@ -1,4 +1,4 @@
-//! The request of a chat completion: what of it counts here, what is passed over, and what is refused.
+//! Reads the request of a chat completion: what counts of it, what is passed over, and what is refused.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) struct ChatRequest {
     /// The model's name, which the answer repeats.
     pub(crate) model: Option<Arc<str>>,
-    /// The texts for the model that stand before the chat.
+    /// The texts for the model that precede the chat.
     pub(crate) instructions: Option<Arc<str>>,
     /// The chat before the last text, as the client has it.
     pub(crate) history: Vec<Imported>,
@@ -25,7 +25,7 @@ pub(crate) struct ChatRequest {
     pub(crate) text: Arc<str>,
     /// Whether the answer is a stream.
     pub(crate) streams: bool,
-    /// Whether the stream tells the usage.
+    /// Whether the stream has the usage.
     pub(crate) includes_usage: bool,
     /// The chat that the request names in its metadata.
     pub(crate) session: Option<Arc<str>>,
@@ -37,7 +37,7 @@ impl ChatRequest {
     /// Reads the body of a request.
     ///
     /// # Errors
-    /// A problem that names the parameter.
+    /// Returns a problem that names the parameter.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Problem> {
         let mut reader = serde_json::Deserializer::from_slice(body);
         let body: Body = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
@@ -102,7 +102,7 @@ impl ChatRequest {
     }
 }
 
-/// Tells whether an option asks for what is not there; its usual values do not.
+/// Returns whether an option asks for something that is not offered. Its usual values do not.
 fn asks_for_more(name: &str, value: &Value, others: &Map<String, Value>) -> bool {
     match name {
         "tools" | "functions" => {
@@ -117,7 +117,7 @@ fn asks_for_more(name: &str, value: &Value, others: &Map<String, Value>) -> bool
     }
 }
 
-/// Gives the text of a message: a string, or parts that are all text.
+/// Returns the text of a message, which is a string, or parts that are all text.
 fn text_of(content: Option<Value>, param: &str) -> Result<String, Problem> {
     match content {
         None | Some(Value::Null) => Ok(String::new()),
@@ -216,7 +216,7 @@ mod tests {
         assert!(ignored.iter().all(|name| name.len() <= MAX_IGNORED_BYTES));
     }
 
-    /// As many of one side as a body has room for. Joined anew for each, they would take minutes.
+    /// As many texts of one side as fit into a body. If each were joined anew, they would take minutes.
     #[test]
     fn a_hundred_thousand_texts_of_one_side_are_read_in_one_go() {
         let texts: Vec<_> = (0..100_000).map(|_| user("a text of thirty bytes or more")).collect();

@@ -1,4 +1,4 @@
-//! The same memory in the tables of the server, in the file of the chats: it survives the process that wrote it.
+//! Remembers in the tables of the server, in the file of the chats, so that it survives the process.
 
 use std::sync::LazyLock;
 
@@ -7,26 +7,26 @@ use sqlx::{SqliteConnection, migrate::Migrator};
 
 use super::client_memory::{ClientMemory, MAX_CANDIDATES, MemoryError, Recalled, Tried};
 
-/// The tables of the server. Their versions stand in a table of their own, `_server_migrations`, because an embedder may
-/// have migrations in the same file.
+/// The tables of the server. Their versions are kept in a table of their own, `_server_migrations`, because an embedder
+/// may have migrations in the same file.
 pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/openai/migrations");
     migrator.dangerous_set_table_name("_server_migrations");
     migrator
 });
 
-/// Erases a user's rows in these tables, for [`Forget::tables`](madang::ledger::Forget).
+/// The statements that erase a user's rows in these tables, for [`Forget::tables`](madang::ledger::Forget).
 pub const FORGET: [&str; 3] = [
     "DELETE FROM server_chats WHERE user = $1",
     "DELETE FROM server_tries WHERE user = $1",
     "DELETE FROM server_forks WHERE user = $1",
 ];
 
-/// The time after which the end of a chat is not looked for any more: 90 days.
+/// How long the end of a chat is looked for, 90 days.
 const CHAT_LIFE_MILLIS: i64 = 90 * 24 * 60 * 60 * 1_000;
 
-/// Keys of one user that are remembered. A key is sent again within minutes or, by a job, within days; and ten thousand
-/// of them take a few megabytes of a disk.
+/// How many keys of one user are remembered by default. A key is sent again within minutes, or by a job within days.
+/// Ten thousand of them take a few megabytes of a disk.
 const MAX_KEYS_PER_USER: u32 = 16_384;
 
 /// Remembers in the tables of [`MIGRATIONS`], through the store's one writer.
@@ -37,10 +37,10 @@ pub struct SqliteMemory {
 }
 
 impl SqliteMemory {
-    /// Takes the runtime whose store has the tables.
+    /// Creates a memory on the runtime whose store has the tables.
     ///
     /// # Errors
-    /// [`MemoryError`] if the store was opened without [`MIGRATIONS`], or cannot be read.
+    /// Returns [`MemoryError`] if the store was opened without [`MIGRATIONS`], or cannot be read.
     pub async fn open(runtime: Runtime) -> Result<Self, MemoryError> {
         let memory = Self { runtime, max_keys_per_user: MAX_KEYS_PER_USER };
         let doing =
@@ -53,8 +53,8 @@ impl SqliteMemory {
         Ok(memory)
     }
 
-    /// Sets how many keys of one user are remembered, the newest. By default they are 16,384: what a client sends must not
-    /// fill the disk.
+    /// Sets how many keys of one user are remembered, the newest ones. The default is 16,384, because what a client
+    /// sends must not fill the disk.
     #[must_use]
     pub const fn max_keys_per_user(mut self, max: u32) -> Self {
         self.max_keys_per_user = max;
@@ -154,7 +154,7 @@ impl ClientMemory for SqliteMemory {
             .execute(&mut *db)
             .await?;
             forget_oldest(db, &user, max_keys).await?;
-            // A row whose names are none of ours can only be of another program: its try is passed over, as in `tried`.
+            // A row with names that are not ours can only be of another program. Its try is passed over, as in `tried`.
             Ok(stored(db, &user, name).await?.unwrap_or(tried))
         })
     }
@@ -221,12 +221,12 @@ impl ClientMemory for SqliteMemory {
     }
 }
 
-/// Reads the names of chats. One that something beside this program has written is none of ours.
+/// Reads the names of chats. One that another program has written is passed over.
 fn chats_of(names: Vec<String>) -> Vec<SessionId> {
     names.into_iter().filter_map(|name| SessionId::new(name).ok()).collect()
 }
 
-/// Gives the number of a try under a key. A try without one has none, and is removed by its age.
+/// Returns the number of a try under a key. A try without a key has none, and is removed by its age.
 async fn next_number(
     db: &mut SqliteConnection,
     user: &UserId,
@@ -239,7 +239,7 @@ async fn next_number(
     sqlx::query_scalar(newest).bind(user.as_str()).fetch_one(db).await.map(Some)
 }
 
-/// Removes the keys of a user that are older than so many.
+/// Removes the oldest keys of a user, so that only this many stay.
 async fn forget_oldest(
     db: &mut SqliteConnection,
     user: &UserId,
@@ -256,7 +256,7 @@ async fn forget_oldest(
     Ok(())
 }
 
-/// Reads the try of a name. One that something beside this program has written is none of ours.
+/// Reads the try of a name. One that another program has written is passed over.
 async fn stored(
     db: &mut SqliteConnection,
     user: &UserId,

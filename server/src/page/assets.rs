@@ -10,7 +10,7 @@ use super::files::FILES;
 /// The folder in which the index names the other files.
 const FOLDER: &str = "assets/";
 
-/// The files that a server has.
+/// The files of a server.
 #[derive(Debug)]
 pub(crate) struct Assets {
     files: Vec<Asset>,
@@ -78,7 +78,7 @@ impl Assets {
     }
 }
 
-/// Reads a file of a folder, for work on it. Its name is one name and leads nowhere else.
+/// Reads a file of a folder, for work on it. Returns `None` if there is none, or if its name leads out of the folder.
 pub(super) async fn read(folder: &Path, name: &str) -> Option<Asset> {
     let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if name.starts_with('.') || !name.bytes().all(is_fit) {

@@ -1,6 +1,6 @@
-//! The page: its files, and what a browser is told with them.
+//! Serves the page: its files, and the headers that a browser gets with them.
 //!
-//! `files` has the files in the program, and `assets` gives each its media type and the hash of its bytes as its tag.
+//! `files` has the files of the program. `assets` adds the media type of each, and the hash of its bytes as its tag.
 //! The index names the other files below a folder, whose name comes from the hash of all of them:
 //!
 //! ```text
@@ -9,15 +9,16 @@
 //! GET /assets/app.css             the same file, asked for again each time
 //! ```
 //!
-//! The index is marked where a person asked for it: by the address bar, a bookmark or a link outside of the browser. A
-//! token of the address signs in by itself only then.
+//! The index is marked if a person asked for it: by the address bar, a bookmark or a link outside the browser. Only
+//! then does a token in the address sign in by itself.
 //!
-//! A page that is older than the server names the folder of an older hash. It gets the files of now, not to be kept.
+//! A page that is older than the server names the folder of an older hash. It gets the present files, and may not keep
+//! them.
 //!
 //! **Invariants.**
-//! - The policy of each answer allows scripts and styles of this server alone, and no frame around the page.
-//! - A folder that stands in for the files, for work on the page, gives no file outside of it.
-//! - The page is public and has no secret: its requests bring the credential.
+//! - The policy of each answer allows only scripts and styles of this server, and no frame around the page.
+//! - A folder that replaces the files, for work on the page, serves no file outside of it.
+//! - The page is public and has no secret. Its requests bring the credential.
 
 pub(crate) mod assets;
 mod files;
@@ -43,9 +44,9 @@ use crate::{
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
-/// A browser asks each time whether the file is still the same.
+/// Makes a browser ask each time whether the file is still the same.
 const ASK: &str = "no-cache";
-/// A browser never asks again: another file has another address.
+/// Lets a browser keep the file for ever, because another file has another address.
 const KEEP: &str = "public, max-age=31536000, immutable";
 
 pub(crate) fn routes() -> Vec<Route> {
@@ -84,7 +85,7 @@ async fn versioned(
     Ids((version, name)): Ids<(String, String)>,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    // A page that is older than the server gets the files of now, and asks again.
+    // A page that is older than the server gets the present files, and asks for them again.
     let cache = if version == shared.assets.version { KEEP } else { ASK };
     serve(&shared, &name, cache, &headers).await
 }
@@ -99,7 +100,7 @@ async fn serve(
     Ok(answer(file, cache, headers))
 }
 
-/// Finds a file, and how long it may be kept.
+/// Returns a file, and how long it may be kept.
 async fn find(
     shared: &Shared,
     name: &str,

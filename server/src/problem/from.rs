@@ -1,4 +1,4 @@
-//! What the library refuses, as problems of a request.
+//! Turns what the library refuses into problems of a request.
 
 use std::{error, time::Duration};
 
@@ -12,9 +12,9 @@ use tracing::warn;
 
 use super::{Problem, ProblemName, rule::BrokenRule};
 
-/// The time after which a store that failed is tried again.
+/// How long a client waits after the store failed.
 const STORE_RETRY: Duration = Duration::from_secs(5);
-/// The time after which a busy session is tried again.
+/// How long a client waits after a session was busy.
 const BUSY_RETRY: Duration = Duration::from_secs(1);
 
 impl Problem {
@@ -24,7 +24,7 @@ impl Problem {
         problem.retry_after(BUSY_RETRY)
     }
 
-    /// Makes the problem of a store that cannot be reached. The cause goes into the log only.
+    /// Makes the problem of a store that cannot be reached. Its cause goes only into the log.
     pub(crate) fn store(cause: &(dyn error::Error + 'static)) -> Self {
         warn!(cause = chain(cause), "the store failed a request");
         let problem = Self::new(
@@ -43,7 +43,8 @@ impl Problem {
         problem.retry_after(STORE_RETRY)
     }
 
-    /// Gives the true problem where the library says that a session is closed. It says so of one that cannot be woken, too.
+    /// Returns the true problem if the library says that a session is closed. It also says so of one that cannot be
+    /// woken.
     pub(crate) fn of_server(self, is_draining: bool) -> Self {
         if is_draining || self.name() != ProblemName::Draining {
             return self;
@@ -64,7 +65,7 @@ impl Problem {
         problem.retry_after(STORE_RETRY)
     }
 
-    /// Makes the problem of a bound that admission has.
+    /// Makes the problem of a bound of the admission.
     pub(crate) fn bound(limit: &LimitExceeded) -> Self {
         let name = match limit.scope {
             Scope::Session | Scope::User => ProblemName::TooMany,

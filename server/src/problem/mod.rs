@@ -1,10 +1,11 @@
-//! Says what went wrong with a request, as RFC 9457 does it, and as OpenAI's clients read it.
+//! Describes what went wrong with a request, as RFC 9457 does it and as OpenAI's clients read it.
 //!
-//! A handler gives a [`Problem`] as its error. The outermost layer writes it anew in the form that clients of the path
-//! read ([`Form::of`]). `name` has the names of problems with status and title, `rule` those of the rules that an
-//! argument can break, and `from` turns errors of the library into problems.
+//! A handler returns a [`Problem`] as its error. The outermost layer writes it again in the form that clients of the
+//! path read ([`Form::of`]). `name` has the names of problems with status and title, and `rule` those of the rules that
+//! an argument can break. `from` turns errors of the library into problems.
 //!
-//! Problems are in English. A page or program that speaks to a person makes a sentence of its own from `type` and `rule`.
+//! Problems are in English. A page or program that speaks to a person makes a sentence of its own from `type` and
+//! `rule`.
 //!
 //! ```text
 //! Problem::malformed(detail).at("/text", detail)  ->  400 {"type":"/problems/malformed","detail":..}
@@ -12,7 +13,7 @@
 //!
 //! **Invariants.**
 //! - The causes of errors go into the log and into no answer.
-//! - An answer never says a longer wait than `MAX_RETRY_AFTER`.
+//! - No answer names a longer wait than `MAX_RETRY_AFTER`.
 
 mod from;
 mod name;
@@ -33,7 +34,7 @@ use serde_json::{Map, Value, json};
 pub(crate) use name::ProblemName;
 use rule::BrokenRule;
 
-/// The longest time after which a client is told to try again: some clients ignore a longer one.
+/// The longest time after which a client is told to try again. Some clients ignore a longer one.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// What went wrong with a request.
@@ -56,7 +57,7 @@ struct Place {
     /// A JSON Pointer into the body, or the name of a header or a value of the query.
     pointer: String,
     detail: Cow<'static, str>,
-    /// The rule of the tool's schema that is broken there.
+    /// The rule of the tool's schema that is broken there. `None` if there is none.
     rule: Option<BrokenRule>,
 }
 
@@ -65,14 +66,14 @@ struct Place {
 pub(crate) enum Form {
     /// RFC 9457.
     Rfc9457,
-    /// The same under the type `application/json`: clients of AG-UI show any other body as raw text.
+    /// The same under the type `application/json`, because clients of AG-UI show any other body as raw text.
     PlainJson,
     /// OpenAI's error object.
     OpenAi,
 }
 
 impl Form {
-    /// Gives the form that clients of this path read.
+    /// Returns the form that clients of this path read.
     pub(crate) fn of(path: &str) -> Self {
         let below = |root: &str| {
             path.strip_prefix(root).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
@@ -105,14 +106,15 @@ impl Problem {
         Self::new(ProblemName::Malformed, detail)
     }
 
-    /// Makes the problem of a number that would be rounded: a call would run with another one.
+    /// Makes the problem of a number that would be rounded, because a call would run with another one.
     pub(crate) fn many_digits() -> Self {
         Self::malformed(
             "The body has a whole number with more digits than 64 bits hold. Send it as a text.",
         )
     }
 
-    /// Makes the problem of a thing that is missing or another user's: one text for both, so that nothing can be probed.
+    /// Makes the problem of a thing that is missing or is another user's. The text is the same for both, so nothing can
+    /// be probed.
     pub(crate) fn not_found() -> Self {
         Self::new(ProblemName::NotFound, "There is no such thing, or it is not this user's.")
     }
@@ -177,7 +179,7 @@ impl Problem {
         self
     }
 
-    /// Sets after which time the same request may succeed.
+    /// Sets how long the client should wait before the same request may succeed.
     #[must_use]
     pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
         self.0.retry_after = Some(wait);
@@ -191,27 +193,27 @@ impl Problem {
         self
     }
 
-    /// Gives the kind.
+    /// Returns the kind.
     pub(crate) fn name(&self) -> ProblemName {
         self.0.name
     }
 
-    /// Tells whether the body has a member.
+    /// Returns whether the body has a member.
     pub(crate) fn has(&self, member: &str) -> bool {
         self.0.members.contains_key(member)
     }
 
-    /// Gives the status of the answer.
+    /// Returns the status of the answer.
     pub(crate) fn status(&self) -> StatusCode {
         self.name().status()
     }
 
-    /// Gives the sentence about this request.
+    /// Returns the sentence about this request.
     pub(crate) fn detail(&self) -> &str {
         &self.0.detail
     }
 
-    /// Gives the body that RFC 9457 describes.
+    /// Returns the body that RFC 9457 describes.
     pub(crate) fn body(&self) -> Value {
         let mut body = Map::new();
         body.insert("type".into(), format!("/problems/{}", self.name().name()).into());
@@ -225,7 +227,7 @@ impl Problem {
         body.into()
     }
 
-    /// Gives the body that OpenAI's clients read.
+    /// Returns the body that OpenAI's clients read.
     pub(crate) fn openai(&self) -> Value {
         let kind = match self.status().as_u16() {
             401 => "authentication_error",
@@ -236,13 +238,13 @@ impl Problem {
             _ => "server_error",
         };
         let param = self.0.members.get("param").cloned().unwrap_or_default();
-        // The kind of a failure where it is known, as in a stream.
+        // The kind of a failure, if it is known, as in a stream.
         let code = self.0.members.get("kind").cloned();
         let code = code.unwrap_or_else(|| self.name().name().into());
         json!({ "error": { "message": self.detail(), "type": kind, "code": code, "param": param } })
     }
 
-    /// Answers with this problem in a form. Members come only with forms that have room for them.
+    /// Answers with this problem in a form. Its members are only in forms that have room for them.
     pub(crate) fn answer(&self, form: Form) -> Response {
         let (media_type, body) = match form {
             Form::Rfc9457 => ("application/problem+json", self.body()),
@@ -266,7 +268,7 @@ impl Problem {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds as u64));
             headers.insert(RETRY_AFTER_MS, HeaderValue::from(wait.as_millis() as u64));
         }
-        // Also for forms that have no room for it: the turn goes on, and can be asked for.
+        // The turn is named even in forms that have no room for it, because it goes on and can be asked for.
         if let Some(turn) = self.0.members.get("turn").and_then(Value::as_str)
             && let Ok(turn) = HeaderValue::from_str(turn)
         {
@@ -278,11 +280,11 @@ impl Problem {
     }
 }
 
-/// Names the turn of an answer.
+/// The header that names the turn of an answer.
 pub(crate) const MADANG_TURN: HeaderName = HeaderName::from_static("madang-turn");
-/// The time to wait in milliseconds, which OpenAI's clients read.
+/// The header with the time to wait in milliseconds, which OpenAI's clients read.
 const RETRY_AFTER_MS: HeaderName = HeaderName::from_static("retry-after-ms");
-/// Keeps OpenAI's clients from repeating what cannot succeed.
+/// The header that keeps OpenAI's clients from repeating what cannot succeed.
 const SHOULD_RETRY: HeaderName = HeaderName::from_static("x-should-retry");
 
 impl IntoResponse for Problem {

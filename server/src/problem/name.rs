@@ -15,22 +15,22 @@ macro_rules! problems {
             /// All problems.
             pub(crate) const ALL: &[Self] = &[$(Self::$variant,)*];
 
-            /// Gives the name on the wire.
+            /// Returns the name on the wire.
             pub(crate) const fn name(self) -> &'static str {
                 match self { $(Self::$variant => $name,)* }
             }
 
-            /// Gives the status of the answer.
+            /// Returns the status of the answer.
             pub(crate) const fn status(self) -> StatusCode {
                 match self { $(Self::$variant => StatusCode::$status,)* }
             }
 
-            /// Tells whether the very same request can succeed later. Clients repeat by themselves where it can.
+            /// Returns whether the very same request can succeed later. Clients then repeat it on their own.
             pub(crate) const fn may_be_repeated(self) -> bool {
                 match self { $(Self::$variant => $again,)* }
             }
 
-            /// Gives the title.
+            /// Returns the title.
             pub(crate) const fn title(self) -> &'static str {
                 match self { $(Self::$variant => $title,)* }
             }
@@ -67,7 +67,7 @@ problems! {
     StillRuns, "still-runs", CONFLICT, false, "The call may still run";
     /// The effect of the call is known.
     NotUnknown, "not-unknown", CONFLICT, false, "The effect of the call is known";
-    /// The cursor lies behind the end of the chat.
+    /// The cursor is after the end of the chat.
     CursorAhead, "cursor-ahead", CONFLICT, false, "The cursor is behind the end of the chat";
     /// The ledger is not what was written.
     LedgerBroken, "ledger-broken", CONFLICT, false, "The ledger is not what was written";

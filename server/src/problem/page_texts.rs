@@ -1,4 +1,4 @@
-//! Whether the page says each problem in its own languages.
+//! Tests that the page says each problem in its own languages.
 
 use madang::tool::Breach;
 use serde_json::{Value, json};

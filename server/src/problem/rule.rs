@@ -1,4 +1,4 @@
-//! The rules that an argument can break, under names by which programs say them in words of their own.
+//! Names the rules that an argument can break, so that programs can say them in their own words.
 
 use madang::tool::Breach;
 use serde_json::{Value, json};
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 /// A rule that is broken: its name, and what else a sentence about it needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BrokenRule {
-    /// The keyword of JSON Schema; a name of ours where JSON Schema has none.
+    /// The keyword of JSON Schema, or a name of ours if JSON Schema has none.
     name: &'static str,
     member: Option<(&'static str, Value)>,
 }
 
 impl BrokenRule {
-    /// Names the rule; `None` for one of a later version.
+    /// Returns the rule of a breach, or `None` if it is of a later version.
     pub(super) fn of(breach: &Breach) -> Option<Self> {
         Some(match breach {
             Breach::TooLong { max_bytes } => Self::expects("maxBytes", max_bytes),
@@ -44,7 +44,7 @@ impl BrokenRule {
             Breach::NotAllowed => Self::named("not"),
             Breach::NoForm => Self::named("anyOf"),
             Breach::SeveralForms => Self::named("oneOf"),
-            // What the type behind the schema expects is said in English alone.
+            // What the type expects beyond its schema is said only in English.
             Breach::Misfit { .. } | _ => return None,
         })
     }

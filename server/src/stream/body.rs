@@ -1,4 +1,4 @@
-//! The shell of a stream: it reads items, keeps the pace, keeps the connection open, and watches for its end.
+//! The shell of a stream. It reads items, keeps the pace, keeps the connection open, and watches for its end.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -66,7 +66,7 @@ impl Items {
         }
     }
 
-    /// Tells whether the next item comes from the store: until then it is in memory for all readers alike.
+    /// Returns whether the next item comes from the store. Items in memory are the same for all readers.
     fn reads_store(&self) -> bool {
         match self {
             Self::Session(items) => items.reads_store(),
@@ -82,7 +82,7 @@ impl Items {
         }
     }
 
-    /// Reads the items in memory once the runtime has shut down; the store is closed by then.
+    /// Reads the items in memory after the runtime has shut down. The store is closed by then.
     async fn rest(&mut self) -> Option<Read> {
         match self {
             Self::Session(items) => items.try_next().map(Read::Stream),
@@ -93,10 +93,10 @@ impl Items {
     }
 }
 
-/// The time in which the last items of a turn or an inbox are read when the server ends. They are in memory.
+/// How long the last items of a turn or an inbox are read when the server ends. They are in memory.
 const REST_PATIENCE: Duration = Duration::from_millis(200);
 
-/// The room for what a reader that catches up has in memory: a part of the chat, and what is said of it.
+/// The room for what a reader that catches up has in memory: a part of the chat, and what is written of it.
 const REPLAY_ROOM: usize = 64 * 1024;
 
 /// A stream that has its permit and is about to answer.
@@ -112,7 +112,7 @@ pub(crate) struct OpenStream {
     missed: MissedRequest,
 }
 
-/// The turn that is dismissed where its reader leaves before the end.
+/// Dismisses a turn if its reader leaves before the end.
 #[derive(Debug, Default)]
 struct FollowedTurn(Option<(Session, TurnId)>);
 
@@ -121,7 +121,7 @@ impl Drop for FollowedTurn {
         let (Some((session, turn)), Ok(tokio)) = (self.0.take(), Handle::try_current()) else {
             return;
         };
-        // A task: what is dropped here cannot wait.
+        // This is a task, because a value that is being dropped cannot wait.
         tokio.spawn(async move { session.dismiss_turn(turn, When::Any).await });
     }
 }
@@ -130,7 +130,7 @@ impl OpenStream {
     /// Takes a permit for a stream of this caller.
     ///
     /// # Errors
-    /// A problem where there is none.
+    /// Returns a problem if there is none.
     pub(crate) fn new(
         shared: &Arc<Shared>,
         caller: &Caller,
@@ -148,8 +148,8 @@ impl OpenStream {
         })
     }
 
-    /// Follows a turn for the client that began it. Where the client leaves before the end, the turn goes on, unless the
-    /// server is told otherwise.
+    /// Follows a turn for the client that began it. If the client leaves before the end, the turn goes on, unless
+    /// [`OnDisconnect`] says otherwise.
     pub(crate) fn follow(mut self, session: &Session, turn: TurnId) -> Self {
         self.dismisses.0 = match self.shared.on_disconnect {
             OnDisconnect::Continue => None,
@@ -158,8 +158,8 @@ impl OpenStream {
         self
     }
 
-    /// Looks at the chat again where events are missed, for an approval request that is open. The reader is behind this
-    /// cursor. For surfaces whose clients cannot look themselves.
+    /// Looks at the chat for an open approval request if events are missed. The reader is after the cursor `behind`.
+    /// This is for surfaces whose clients cannot look themselves.
     pub(crate) fn look_again(mut self, session: &Session, behind: EventCursor) -> Self {
         self.missed = MissedRequest::new(session.clone(), behind);
         self
@@ -170,7 +170,7 @@ impl OpenStream {
         self.of_later(async { Ok(items) }, mapper)
     }
 
-    /// Answers at once, and streams the items once they are there. Where they are refused, the reader hears that it may
+    /// Answers at once, and streams the items when they are there. If they are refused, the reader receives when it may
     /// come back.
     pub(crate) fn of_later<F>(self, items: F, mapper: impl Mapper) -> Response
     where
@@ -186,7 +186,7 @@ impl OpenStream {
         }))
     }
 
-    /// Answers with frames that are all there is to tell.
+    /// Answers with frames, which are all that there is to tell.
     pub(crate) fn whole(self, mut frames: Frames) -> Response {
         let reader = self.reader.clone();
         respond(WrittenBody::new(reader, |outlet| async move {
@@ -211,7 +211,7 @@ struct Writer<M> {
     outlet: Outlet,
     mapper: M,
     out: Frames,
-    /// The room that was taken before an item was read, for all that is said of it.
+    /// The room that was taken before an item was read, for all that is written of it.
     room: Option<Arc<BytePermit>>,
 }
 
@@ -285,7 +285,7 @@ impl<M: Mapper> Writer<M> {
             }
             keep_alive.as_mut().reset(Instant::now() + silence);
             if is_text {
-                // Before the next item is taken: what was taken could not be given back.
+                // This comes before the next item is taken, because an item that was taken could not be given back.
                 tokio::select! {
                     biased;
                     cut = ends.as_mut() => return self.say(cut).await,
@@ -295,7 +295,7 @@ impl<M: Mapper> Writer<M> {
         }
     }
 
-    /// Says that the stream is alive, so that no proxy takes its silence for its end.
+    /// Writes a sign that the stream is alive, so that no proxy takes its silence for its end.
     async fn is_alive(&mut self, keep_alive: Pin<&mut Sleep>) -> Result<(), BrokenOff> {
         self.out.comment("");
         self.flush().await?;
@@ -303,7 +303,7 @@ impl<M: Mapper> Writer<M> {
         Ok(())
     }
 
-    /// Waits for room for what is said of an item, and says meanwhile that the stream is alive.
+    /// Waits for room for what is written of an item. Meanwhile writes signs that the stream is alive.
     async fn room(&mut self, bytes: usize) -> Result<Option<Arc<BytePermit>>, BrokenOff> {
         let outlet = self.outlet.clone();
         let mut room = std::pin::pin!(outlet.room(bytes));
@@ -317,7 +317,7 @@ impl<M: Mapper> Writer<M> {
         }
     }
 
-    /// Tells an item; the end of the stream, where it is the last.
+    /// Writes and sends an item. Returns the end of the stream if this is the last one.
     async fn tell(&mut self, item: Read) -> Option<Result<(), BrokenOff>> {
         let item = match item {
             Read::Stream(item) => item,
@@ -358,7 +358,7 @@ impl<M: Mapper> Writer<M> {
         self.told(then).await
     }
 
-    /// Takes room for what is said of a piece, where what was taken before the item does not hold it.
+    /// Takes room for what is written of a piece, if what was taken before the item is not enough.
     async fn make_room(&mut self, weight: usize) -> Result<(), BrokenOff> {
         if self.room.is_none() || weight > REPLAY_ROOM {
             self.room = None; // who waits for room holds none
@@ -367,7 +367,7 @@ impl<M: Mapper> Writer<M> {
         Ok(())
     }
 
-    /// Sends what was written; the end of the stream, where it was the last.
+    /// Sends what was written. Returns the end of the stream if this was the last of it.
     async fn told(&mut self, then: Then) -> Option<Result<(), BrokenOff>> {
         match self.flush().await {
             Ok(()) => ended(then),
@@ -375,7 +375,7 @@ impl<M: Mapper> Writer<M> {
         }
     }
 
-    /// Ends a stream whose items ended: by a dismissal, or because the runtime has gone.
+    /// Ends a stream whose items ended, by a dismissal or because the runtime has ended.
     async fn closed(&mut self) -> Result<(), BrokenOff> {
         let shared = &self.stream.shared;
         let is_draining = shared.drain.is_draining();
@@ -426,7 +426,7 @@ pub(crate) async fn first_cut(shared: &Shared, credential: CallerCredential) -> 
     }
 }
 
-/// Waits until tokens, keys or logins have changed so that this credential does not count any more.
+/// Waits until tokens, keys or logins have changed so that this credential no longer counts.
 async fn revoked(shared: &Shared, credential: CallerCredential) {
     let auth = &shared.auth;
     if credential.rests_on.is_none() {
@@ -440,7 +440,7 @@ async fn revoked(shared: &Shared, credential: CallerCredential) {
     }
 }
 
-/// Gives the end of a stream whose items cannot be read.
+/// Returns the end of a stream whose items cannot be read.
 fn unread(shared: &Shared) -> Cut {
     match shared.drain.is_draining() {
         true => leaving(shared),
@@ -448,7 +448,7 @@ fn unread(shared: &Shared) -> Cut {
     }
 }
 
-/// Gives the end of a stream with the server.
+/// Returns the end of a stream that ends with the server.
 fn leaving(shared: &Shared) -> Cut {
     Cut::Draining { retry_ms: retry_ms(shared) }
 }
@@ -458,7 +458,7 @@ fn retry_ms(shared: &Shared) -> u64 {
     u64::try_from(retry.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Gives a time between two, so that readers do not come back all at once.
+/// Returns a random time between the two, so that readers do not all come back at once.
 fn random_between(from: Duration, to: Duration) -> Duration {
     let span = u64::try_from(to.saturating_sub(from).as_millis()).unwrap_or(u64::MAX);
     let random = random_bytes().map_or(0, u64::from_ne_bytes);

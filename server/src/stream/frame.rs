@@ -1,7 +1,7 @@
-//! Frames of Server-Sent Events, as bytes: LF only, one JSON object a frame.
+//! Writes frames of Server-Sent Events as bytes, with LF only and one JSON object in each frame.
 //!
-//! Readers of other protocols split at an empty line and know no CR. JSON has no raw line break, so each frame has one
-//! line of data.
+//! Readers of other protocols split at an empty line and do not know CR. JSON has no raw line break, so each frame has
+//! one line of data.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Frames(Vec<u8>);
 
 impl Frames {
-    /// Adds an event with its cursor where it has one, under the type in its data.
+    /// Adds an event under the type in its data, with its cursor if it has one.
     pub(crate) fn event(&mut self, id: Option<&str>, data: &impl Serialize) {
         #[derive(Deserialize)]
         struct Typed<'a> {
@@ -29,7 +29,7 @@ impl Frames {
         self.raw_data(&data);
     }
 
-    /// Adds a frame of data alone.
+    /// Adds a frame that has only data.
     pub(crate) fn data(&mut self, data: &impl Serialize) {
         self.0.extend_from_slice(b"data: ");
         serde_json::to_writer(&mut self.0, data)
@@ -43,19 +43,19 @@ impl Frames {
         self.0.push(b'\n');
     }
 
-    /// Adds a comment, which no reader hears but which keeps proxies from closing a quiet stream.
+    /// Adds a comment, which readers ignore but which keeps proxies from closing a quiet stream.
     pub(crate) fn comment(&mut self, text: &str) {
         self.line(": ", text);
         self.0.push(b'\n');
     }
 
-    /// Tells the reader after which time to come back where the stream breaks off.
+    /// Says after which time the reader should come back if the stream breaks off.
     pub(crate) fn retry(&mut self, wait: Duration) {
         self.line("retry: ", &wait.as_millis().to_string());
         self.0.push(b'\n');
     }
 
-    /// Tells whether there is nothing to send.
+    /// Returns whether there is nothing to send.
     pub(crate) const fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What a surface makes of the items of a stream. Pure: no clock, no await.
+//! Defines what a surface makes of the items of a stream, without a clock and without `await`.
 
 use madang::{
     approval::InboxItem,
@@ -9,35 +9,35 @@ use super::frame::Frames;
 
 /// Turns the items of a session or a turn into the frames of one surface.
 ///
-/// The body reads items, keeps the pace and watches for the end of the server; the mapper only writes. Texts arrive in
-/// pieces of at most [`ServerLimits::max_text_frame_bytes`](crate::ServerLimits), and a call's data that is too large
-/// for a frame is replaced before the mapper sees it.
+/// The body reads items, keeps the pace and watches for the end of the server. The mapper only writes. Texts arrive in
+/// pieces of at most [`ServerLimits::max_text_frame_bytes`](crate::ServerLimits). A call's data that is too large for a
+/// frame is replaced before the mapper sees it.
 pub(crate) trait Mapper: Send + 'static {
-    /// Writes what stands before the first item. It is sent before the session has woken.
+    /// Writes what precedes the first item. It is sent before the session has woken.
     fn open(&mut self, _out: &mut Frames) {}
 
-    /// Tells whether readers hear after which time to come back. Only those that read the stream as browsers do take a
-    /// block without data; others of a protocol without such blocks fail at it.
+    /// Returns whether readers are told after which time to come back. Only readers that read the stream as browsers do
+    /// accept a block without data. Others, whose protocol has no such blocks, fail at it.
     fn says_when_to_retry(&self) -> bool {
         false
     }
 
-    /// Hears the name of the feed, once it is known, for the cursors behind its events.
+    /// Receives the name of the feed once it is known, for the cursors of its events.
     fn begin(&mut self, _epoch: FeedEpoch) {}
 
-    /// Writes what the surface says of an item.
+    /// Writes what the surface makes of an item.
     fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then;
 
-    /// Writes what the surface says of an item of an inbox. Only that of an inbox reads one.
+    /// Writes what the surface makes of an item of an inbox. Only the mapper of an inbox receives one.
     fn on_inbox(&mut self, _item: &InboxItem, _out: &mut Frames) -> Then {
         Then::Continue
     }
 
-    /// Writes what the surface says where the stream ends without the end of what it follows.
+    /// Writes what the surface says if the stream ends before what it follows.
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then;
 }
 
-/// Tells how a stream goes on behind what was written.
+/// How a stream goes on after what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
     /// More items follow.
@@ -48,22 +48,22 @@ pub(crate) enum Then {
     Break,
 }
 
-/// A reason for which a stream ends before what it follows.
+/// Why a stream ends before what it follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// The server goes; the reader comes back after this time.
+    /// The server ends. The reader comes back after this time.
     Draining {
         /// Milliseconds after which to come back.
         retry_ms: u64,
     },
-    /// The chat cannot be read now; the reader comes back after this time.
+    /// The chat cannot be read now. The reader comes back after this time.
     Unread {
         /// Milliseconds after which to come back.
         retry_ms: u64,
     },
     /// The token was removed or has expired.
     TokenExpired,
-    /// The stream has lived as long as one may; the reader comes back after this time.
+    /// The stream has lived as long as it may. The reader comes back after this time.
     TooLong {
         /// Milliseconds after which to come back.
         retry_ms: u64,
@@ -73,7 +73,7 @@ pub(crate) enum Cut {
 }
 
 impl Cut {
-    /// Gives the name of the reason on the wire.
+    /// Returns the name of the reason on the wire.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Draining { .. } => "draining",
@@ -84,7 +84,7 @@ impl Cut {
         }
     }
 
-    /// Gives the milliseconds after which the reader may come back; 0 where that changes nothing.
+    /// Returns the milliseconds after which the reader may come back. Returns 0 if that changes nothing.
     pub(crate) const fn retry_ms(self) -> u64 {
         match self {
             Self::Draining { retry_ms }

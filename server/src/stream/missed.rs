@@ -1,4 +1,4 @@
-//! An approval request that a slow reader has missed: the store does not tell it again, and its turn waits.
+//! Finds an approval request that a slow reader has missed. The store does not tell it again, and its turn waits.
 
 use madang::{
     Session, Timestamp, TurnId,
@@ -7,20 +7,20 @@ use madang::{
     session::ViewPage,
 };
 
-/// Watches what a reader is told. Where it misses events, it is told of the request that is open, once it has been told
-/// what stands before it.
+/// Watches what a reader is told. If the reader misses events, it is told the request that is open, after what precedes
+/// the request.
 #[derive(Debug, Default)]
 pub(crate) struct MissedRequest {
-    /// The chat to look at; `None` for readers that look themselves.
+    /// The chat to look at. `None` for readers that look themselves.
     session: Option<Session>,
     /// The position of the reader.
     told: EventCursor,
-    /// The request, and the position behind which it is open.
+    /// The request, and the position after which it is open.
     open: Option<(EventCursor, StreamItem)>,
 }
 
 impl MissedRequest {
-    /// Watches for a reader of this chat that is behind this cursor.
+    /// Watches for a reader of this chat that is at this cursor.
     pub(crate) const fn new(session: Session, told: EventCursor) -> Self {
         Self { session: Some(session), told, open: None }
     }
@@ -28,7 +28,7 @@ impl MissedRequest {
     /// Looks at the chat after a reader has missed events.
     pub(crate) async fn look(&mut self, now: Timestamp) {
         let Some(session) = &self.session else { return };
-        // A session that cannot be reached ends the stream as well.
+        // A session that cannot be reached ends the stream in any case.
         let Ok(view) = session.view(ViewPage::NONE).await else { return };
         let (Some(turn), Some(request)) = (view.turn, view.approval_request) else { return };
         let cursor = view.cursor.stored;
@@ -42,7 +42,7 @@ impl MissedRequest {
         }
     }
 
-    /// Gives the request once the reader has all that stands before it.
+    /// Returns the request after the reader has received everything that precedes it.
     pub(crate) fn due(&mut self) -> Option<StreamItem> {
         let told = self.told;
         self.open.take_if(|(behind, _)| *behind <= told).map(|(_, request)| request)

@@ -1,22 +1,22 @@
-//! Streams: one body of Server-Sent Events for all surfaces, and a pure mapper for each.
+//! Streams Server-Sent Events: one body for all surfaces, and a pure mapper for each.
 //!
 //! **Flow.** A handler takes a permit (`permits`) and opens a stream. `body` reads the items of a session, a turn or an
 //! inbox, and keeps the pace. `pieces` cuts long texts and replaces data that is too large. The `mapper` of the surface
-//! writes each piece as frames (`frame`), and `outlet` hands their bytes to the connection:
+//! writes each piece as frames (`frame`), and `outlet` passes their bytes to the connection:
 //!
 //! ```text
 //! items -> body -> pieces -> mapper -> frame -> outlet -> connection
 //! ```
 //!
-//! `missed` looks at the chat again where a slow reader has lost an approval request.
+//! `missed` looks at the chat again after a slow reader has lost an approval request.
 //!
 //! **Invariants.**
 //! - A mapper has no clock and awaits nothing, so a table of items and frames tests it.
 //! - The body reads the next item only after the connection has taken the last one, so a slow reader piles up nothing
 //!   here.
-//! - Silence ends with a comment after `keep_alive`, so that no proxy gives the stream up.
-//! - A stream ends with its credential, with the server, or after `stream_life`. The mapper says which (`Cut`), and
-//!   when to come back.
+//! - A comment ends a silence after `keep_alive`, so that no proxy gives up the stream.
+//! - A stream ends with its credential, with the server, or after `stream_life`. The mapper writes which it was
+//!   (`Cut`), and when to come back.
 
 pub(crate) mod body;
 pub(crate) mod frame;

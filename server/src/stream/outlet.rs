@@ -1,4 +1,4 @@
-//! A body that a future writes: it hands a piece over, and goes on when the piece was taken. Pieces that are not small
+//! A body that a future writes. It passes on a piece, and goes on after the piece was taken. Pieces that are not small
 //! count among the bytes of the body's user until they are sent.
 
 use std::{
@@ -29,48 +29,48 @@ pub(crate) struct Outlet {
 pub(crate) struct OutletReader {
     pub(crate) user: UserId,
     pub(crate) budget: ByteBudget,
-    /// As long as a reader that takes nothing may stay: then there is room again.
+    /// As long as a reader that takes nothing may stay. After that there is room again.
     pub(crate) patience: Duration,
 }
 
-/// Pieces up to this need no room: each connection may have some of its own.
+/// Pieces up to this many bytes need no room. Each connection may have some of its own.
 pub(crate) const SMALL: usize = 4 * 1024;
 
 impl Outlet {
-    /// Hands a piece over, and waits until the connection has room for another.
+    /// Passes on a piece, and waits until the connection has room for another.
     ///
     /// # Errors
-    /// [`BrokenOff`] where other readers of this user take nothing, and leave no room in time.
+    /// Returns [`BrokenOff`] if other readers of this user take nothing, and leave no room in time.
     pub(crate) async fn send(&self, piece: Bytes) -> Result<(), BrokenOff> {
         let room = self.room(piece.len()).await?;
         self.send_in(room, piece).await;
         Ok(())
     }
 
-    /// Waits for room for so many bytes; `None` where they are so few that they need none.
+    /// Waits for room for this many bytes. Returns `None` if they are so few that they need none.
     ///
     /// # Errors
-    /// As [`send`](Self::send).
+    /// Returns [`BrokenOff`] as [`send`](Self::send) does.
     pub(crate) async fn room(&self, bytes: usize) -> Result<Option<Arc<BytePermit>>, BrokenOff> {
         if bytes <= SMALL {
             return Ok(None);
         }
         let OutletReader { user, budget, patience } = &self.reader;
-        // Boxed, as each wait for room is: an idle stream would keep its size for ever.
+        // This is boxed, as each wait for room is, because an idle stream would keep its size for ever.
         Box::pin(timeout(*patience, budget.take(user, bytes)))
             .await
             .map(Some)
             .map_err(|_| BrokenOff)
     }
 
-    /// Hands a piece over for which there is room already.
+    /// Passes on a piece for which there is room already.
     pub(crate) async fn send_in(&self, room: Option<Arc<BytePermit>>, piece: Bytes) {
         let piece = match room {
             Some(room) => room.hold(piece),
             None => piece,
         };
         *self.slot() = Some(piece);
-        // The body is polled again once its reader has taken the piece, so no waker is needed.
+        // The body is polled again after its reader has taken the piece, so no waker is needed.
         poll_fn(|_| if self.slot().is_none() { Poll::Ready(()) } else { Poll::Pending }).await;
     }
 
@@ -83,22 +83,22 @@ impl Outlet {
 pub(crate) struct WrittenBody {
     writes: Option<Writes>,
     outlet: Outlet,
-    /// How the future ended: it may end with a piece that was not taken yet.
+    /// How the future ended. It may end with a piece that was not taken yet.
     ended: Option<Result<(), BrokenOff>>,
-    /// Whether the body breaks off as soon as its connection has sent what it has taken.
+    /// Whether the body breaks off after its connection has sent what it has taken.
     is_about_to_break: bool,
 }
 
 /// The future that writes a body.
 type Writes = Pin<Box<dyn Future<Output = Result<(), BrokenOff>> + Send>>;
 
-/// Breaks a body off without its final chunk: its reader must not take it for complete.
+/// Breaks a body off without its final chunk, because its reader must not take it for complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the stream breaks off before its end")]
 pub(crate) struct BrokenOff;
 
 impl WrittenBody {
-    /// Makes the body of what the future sends. Dropping the body drops the future.
+    /// Makes the body of what the future sends. To drop the body drops the future.
     pub(crate) fn new<F>(reader: OutletReader, write: impl FnOnce(Outlet) -> F) -> Self
     where
         F: Future<Output = Result<(), BrokenOff>> + Send + 'static,
@@ -131,7 +131,7 @@ impl HttpBody for WrittenBody {
         match self.ended {
             Some(Ok(())) => return Poll::Ready(None),
             Some(Err(BrokenOff)) => {
-                // A connection drops what it has taken and not sent when it hears of the break. It sends while it waits.
+                // A connection that learns of the break drops what it has taken and not sent. While it waits, it sends.
                 self.is_about_to_break = true;
                 self.ended = Some(Ok(()));
                 context.waker().wake_by_ref();

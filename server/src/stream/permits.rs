@@ -1,4 +1,4 @@
-//! The permits of streams: so many in all, so many for one user.
+//! The permits of streams, with a bound for one user and a bound for all.
 
 use std::{
     collections::HashMap,
@@ -27,7 +27,7 @@ struct StreamCounts {
     of_users: HashMap<UserId, usize>,
 }
 
-/// A stream's permit, which is free again when this is dropped.
+/// A stream's permit. It is free again after this is dropped.
 #[derive(Debug)]
 pub(crate) struct StreamPermit {
     counts: Arc<Mutex<StreamCounts>>,
@@ -43,7 +43,7 @@ impl StreamPermits {
     /// Takes a permit for a stream of this user.
     ///
     /// # Errors
-    /// A problem where there is none.
+    /// Returns a problem if there is none.
     pub(crate) fn take(&self, user: &UserId) -> Result<StreamPermit, Problem> {
         let mut counts = lock(&self.counts);
         let of_user = counts.of_users.get(user).copied().unwrap_or_default();
@@ -82,7 +82,7 @@ fn full(name: ProblemName, scope: &str, max: usize) -> Problem {
         .retry_after(RETRY)
 }
 
-/// The time after which a permit may be free: streams come and go with their screens.
+/// How long it takes until a permit may be free. Streams come and go with their screens.
 const RETRY: std::time::Duration = std::time::Duration::from_secs(5);
 
 #[cfg(test)]

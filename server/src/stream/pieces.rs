@@ -1,4 +1,4 @@
-//! What a stream gives its mapper of one item: texts in pieces, and events that a reader can take whole. Pure.
+//! Cuts an item for the mapper: texts into pieces, and events to what a reader can take whole.
 
 use std::{borrow::Cow, io, sync::Arc};
 
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::ServerLimits;
 
-/// Splits a long text into pieces of its own, and takes the data out of an event that is too large.
+/// Splits a long text into several items, and takes the data out of an event that is too large.
 pub(crate) fn pieces(item: StreamItem, limits: &ServerLimits) -> Vec<StreamItem> {
     match item {
         StreamItem::Text { completion, at, text } => {
@@ -29,7 +29,8 @@ pub(crate) fn pieces(item: StreamItem, limits: &ServerLimits) -> Vec<StreamItem>
     }
 }
 
-/// Splits a snapshot of an inbox: so many bytes of its requests, and each further one as a change of its own.
+/// Splits a snapshot of an inbox after this many bytes of its requests. Each further request becomes a change of its
+/// own.
 pub(crate) fn inbox_pieces(item: InboxItem, max_bytes: usize) -> Vec<InboxItem> {
     let InboxItem::Snapshot { mut requests } = item else { return vec![item] };
     let more = requests.split_off(fitting(&requests, max_bytes));
@@ -37,7 +38,7 @@ pub(crate) fn inbox_pieces(item: InboxItem, max_bytes: usize) -> Vec<InboxItem> 
     std::iter::once(InboxItem::Snapshot { requests }).chain(more).collect()
 }
 
-/// Counts how many of these have so many bytes as JSON at most. The first one counts whatever its bytes are.
+/// Counts how many of these have at most this many bytes as JSON. The first one counts however long it is.
 pub(crate) fn fitting(items: &[impl Serialize], max_bytes: usize) -> usize {
     let mut room = max_bytes;
     let fits = items.iter().enumerate().take_while(|(at, item)| {
@@ -49,7 +50,7 @@ pub(crate) fn fitting(items: &[impl Serialize], max_bytes: usize) -> usize {
     fits.count()
 }
 
-/// Gives about how many bytes are said of a piece of an inbox.
+/// Returns about how many bytes are written of a piece of an inbox.
 pub(crate) fn inbox_weight(piece: &InboxItem) -> usize {
     match piece {
         InboxItem::Snapshot { requests } => requests.iter().map(json_bytes).sum(),
@@ -59,7 +60,7 @@ pub(crate) fn inbox_weight(piece: &InboxItem) -> usize {
     }
 }
 
-/// Cuts a text at boundaries of characters, each piece with its offset.
+/// Cuts a text at boundaries of characters, and returns each piece with its offset.
 fn cut(mut at: usize, text: String, max_bytes: usize) -> impl Iterator<Item = (usize, String)> {
     let mut rest = Some(text);
     std::iter::from_fn(move || {
@@ -74,7 +75,7 @@ fn cut(mut at: usize, text: String, max_bytes: usize) -> impl Iterator<Item = (u
     })
 }
 
-/// Gives about how many bytes a surface says of a piece.
+/// Returns about how many bytes a surface writes of a piece.
 pub(crate) fn weight(piece: &StreamItem) -> usize {
     match piece {
         StreamItem::Text { text, .. } | StreamItem::Thinking { text, .. } => text.len(),
@@ -83,8 +84,8 @@ pub(crate) fn weight(piece: &StreamItem) -> usize {
     }
 }
 
-/// Replaces the data of a call that is too large for a frame by its size and where to read it. Arguments that are too
-/// large give way as well.
+/// Replaces the data of a call that is too large for a frame by its size and the place to read it. Arguments that are
+/// too large are replaced as well.
 fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
     let EventKind::ToolCallEnded { record } = &event.kind else { return event };
     if json_bytes(record) <= max_bytes {
@@ -103,7 +104,7 @@ fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
     Arc::new(SessionEvent { kind: EventKind::ToolCallEnded { record }, seq, cursor, turn, at })
 }
 
-/// Gives the data of a call; in place of data that has more bytes as JSON, their number and where they are.
+/// Returns the data of a call. If it has more bytes as JSON than this, returns their number and where they are.
 pub(crate) fn data_within(call: CallId, data: &Value, max_bytes: usize) -> Cow<'_, Value> {
     let bytes = json_bytes(data);
     if bytes <= max_bytes {
@@ -112,7 +113,7 @@ pub(crate) fn data_within(call: CallId, data: &Value, max_bytes: usize) -> Cow<'
     Cow::Owned(json!({ "too_large": bytes, "href": format!("/v1/calls/{call}") }))
 }
 
-/// Counts the bytes of a value as JSON, and keeps none.
+/// Counts the bytes of a value as JSON, without keeping them.
 pub(crate) fn json_bytes(value: &impl Serialize) -> usize {
     struct Count(usize);
 

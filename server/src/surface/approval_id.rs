@@ -1,4 +1,4 @@
-//! The id of an approval request in protocols whose clients give back nothing but an id: `<call>:<digest>`.
+//! The id of an approval request, `<call>:<digest>`, for protocols whose clients send back only an id.
 
 use std::fmt;
 
@@ -18,12 +18,12 @@ pub(crate) struct ApprovalId {
 }
 
 impl ApprovalId {
-    /// Gives the id of a request.
+    /// Returns the id of a request.
     pub(crate) const fn of(request: &ApprovalRequest) -> Self {
         Self { call: request.call, digest: request.digest }
     }
 
-    /// Reads an id, in exactly the form in which it was given out.
+    /// Reads an id. Returns `None` unless it has exactly the form in which it was sent.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let (call, digest) = text.split_once(':')?;
         let call = CallId::new(Uuid::try_parse(call).ok()?);

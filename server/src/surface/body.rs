@@ -1,4 +1,4 @@
-//! Bodies that carry a client's whole history, of which the last message counts.
+//! Reads bodies with a client's whole history, of which the last message counts.
 
 use madang::IdempotencyKey;
 use serde::Deserialize;
@@ -9,7 +9,7 @@ use crate::{ServerLimits, ask::Ask, problem::Problem};
 /// Takes a body that may have as many bytes as a history.
 ///
 /// # Errors
-/// A problem where it is too long or no JSON.
+/// Returns a problem if it is too long or is not JSON.
 pub(crate) fn read<'a>(body: &'a [u8], limits: &ServerLimits) -> Result<Raw<'a>, Problem> {
     if body.len() > limits.max_history_body_bytes {
         return Err(Problem::too_long(Some(body.len()), limits.max_history_body_bytes));
@@ -29,7 +29,7 @@ pub(crate) fn wrong_at(pointer: impl Into<String>, detail: &'static str) -> Prob
 /// Reads a member that must be there.
 ///
 /// # Errors
-/// A problem where it is not there, or is of another type.
+/// Returns a problem if it is missing, or is of another type.
 pub(crate) fn required<'a, T: Deserialize<'a>>(body: Raw<'a>, key: &str) -> Result<T, Problem> {
     body.read_member(key)
         .ok_or_else(|| wrong_at(format!("/{key}"), "This is missing or of another type."))
@@ -38,7 +38,7 @@ pub(crate) fn required<'a, T: Deserialize<'a>>(body: Raw<'a>, key: &str) -> Resu
 /// Reads which person a client wants to be asked.
 ///
 /// # Errors
-/// A problem where it says something else.
+/// Returns a problem if the value is something else.
 pub(crate) fn ask(value: Option<Raw<'_>>, pointer: &str) -> Result<Option<Ask>, Problem> {
     let Some(value) = value else { return Ok(None) };
     let ask = value
@@ -47,7 +47,7 @@ pub(crate) fn ask(value: Option<Raw<'_>>, pointer: &str) -> Result<Option<Ask>, 
     Ok(Some(ask))
 }
 
-/// A text that the user submits, with the key that makes a repeated submit harmless: the message's own id.
+/// A text that the user submits. Its key, the message's own id, makes it harmless to submit it again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
     /// The key of the submit.
@@ -60,7 +60,7 @@ impl Said {
     /// Takes the id of the message at this position in the body, and its text.
     ///
     /// # Errors
-    /// A problem where the id can be no key.
+    /// Returns a problem if the id cannot be a key.
     pub(crate) fn new(message: Raw<'_>, pointer: &str, text: String) -> Result<Self, Problem> {
         let id = message.read_member::<String>("id");
         let key = id.and_then(|id| IdempotencyKey::new(id).ok()).ok_or_else(|| {
@@ -76,7 +76,7 @@ impl Said {
 /// Joins the texts of a message's parts.
 ///
 /// # Errors
-/// A problem with the pointer of a part that cannot be taken, and where there is no list of parts.
+/// Returns a problem with the pointer of a part that cannot be taken, or of the list if there is none.
 pub(crate) fn text_of(
     parts: Option<Raw<'_>>,
     pointer: &str,

@@ -1,8 +1,8 @@
-//! What a client hears of a stream that ends before its turn.
+//! Says in words why a stream ended before its turn.
 
 use crate::stream::mapper::Cut;
 
-/// Gives the reason in words; `None` where the reader's own dismissal is the reason.
+/// Returns the reason in words, or `None` if the reader's own dismissal is the reason.
 pub(crate) fn words(cut: Cut) -> Option<&'static str> {
     Some(match cut {
         Cut::Draining { .. } => "The server restarts soon. Connect again to go on.",

@@ -1,4 +1,4 @@
-//! Decisions that a client's message brings, about approval requests of one chat.
+//! Carries out the decisions that a client's message brings, about approval requests of one chat.
 
 use madang::{CallId, Session, TurnId, approval::Decision, ledger::LedgerFilter};
 use tracing::warn;
@@ -25,20 +25,20 @@ pub(crate) struct DecidedCall {
 /// Decisions that name calls of a chat, and the turn to go on with.
 #[derive(Debug)]
 pub(crate) struct DecidedCalls {
-    /// The turn that was open if a decision is about it, else that of the last decision.
+    /// The turn that was open if a decision is about it, or else that of the last decision.
     pub(crate) turn: TurnId,
     pub(crate) calls: Vec<DecidedCall>,
 }
 
 impl DecidedCalls {
-    /// Chooses the turn to go on with; `None` if no decision names a call.
+    /// Chooses the turn to go on with. Returns `None` if no decision names a call.
     pub(super) fn of(calls: Vec<DecidedCall>, open: Option<TurnId>) -> Option<Self> {
         let of_open = calls.iter().find(|decided| open == Some(decided.turn));
         let turn = of_open.or(calls.last())?.turn;
         Some(Self { turn, calls })
     }
 
-    /// Tells whether a decision is about this call.
+    /// Returns whether a decision is about this call.
     pub(crate) fn is_about(&self, call: CallId) -> bool {
         self.calls.iter().any(|decided| decided.call == call)
     }
@@ -47,19 +47,19 @@ impl DecidedCalls {
 /// When a decision came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Came {
-    /// In time: it counts from now on.
+    /// In time. It counts from now on.
     Now,
-    /// In time, and now once more.
+    /// In time before, and now once more.
     Again,
-    /// Too late: the request was decided otherwise, has expired or was dismissed. It changes nothing.
+    /// Too late: the request was decided in another way, has expired or was dismissed. The decision changes nothing.
     Late,
 }
 
-/// Decides about requests of a chat. A decision that names no request of the chat, or not the open one, is passed over.
-/// A client that is refused would hold on to its decision for ever.
+/// Decides about requests of a chat. A decision that names no request of the chat, or not the open one, is passed over,
+/// because a client that is refused would keep its decision for ever.
 ///
 /// # Errors
-/// A problem where the caller may not decide, a decision does not fit, or it is not known whether it counts.
+/// Returns a problem if the caller may not decide, if a decision does not fit, or if it is not known whether it counts.
 pub(super) async fn decide(
     shared: &Shared,
     caller: &Caller,

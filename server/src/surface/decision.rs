@@ -1,4 +1,4 @@
-//! A decision from the yes or no, and the words, that a client's form gives.
+//! Makes a decision from the yes or no, and the words, of a client's form.
 
 use madang::approval::Decision;
 use serde_json::Value;
@@ -12,13 +12,13 @@ pub(crate) struct DecisionForm {
     pub(crate) message: Option<String>,
     /// The arguments that the person typed in place of those that were shown.
     pub(crate) edited: Option<Value>,
-    /// Whether the yes is to stand for later calls of the tool.
+    /// Whether the yes should count for later calls of the tool.
     pub(crate) is_always: bool,
 }
 
 impl DecisionForm {
-    /// Gives the decision. Words beside a yes change nothing. A yes to other arguments stands for one call, whatever
-    /// else the form says, because a standing approval is given about what was shown.
+    /// Returns the decision. Words with a yes change nothing. A yes to other arguments counts for one call, whatever
+    /// else the form says, because a standing approval is about what was shown.
     pub(crate) fn decision(self) -> Decision {
         match (self.is_approved, self.edited, self.message) {
             (true, Some(arguments), _) => Decision::Edit { arguments },

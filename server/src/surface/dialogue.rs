@@ -1,6 +1,7 @@
-//! A client's dialogue with one chat: the user speaks or decides, and the client is told a turn from where it stands.
+//! A client's dialogue with one chat. The user speaks or decides, and the client is told a turn from its place in it
+//! on.
 //!
-//! A surface reads a body into what the client wants, and chooses the position and the mapper by which it tells a turn.
+//! A surface reads from a body what the client wants, and chooses the position and the mapper by which it tells a turn.
 
 use std::sync::Arc;
 
@@ -62,12 +63,12 @@ impl<'a> Dialogue<'a> {
         Ok(Self { shared, caller, surface, name, ask, stream, follows: true })
     }
 
-    /// Only looks at the turn: it goes on when this client leaves.
+    /// Only looks at the turn, which goes on when this client leaves.
     pub(crate) fn looks_on(self) -> Self {
         Self { follows: false, ..self }
     }
 
-    /// Finds the chat that the client's name stands for now.
+    /// Returns the chat to which the client's name leads now.
     ///
     /// # Errors
     /// A problem if this user has none.
@@ -91,7 +92,8 @@ impl<'a> Dialogue<'a> {
         forks::begin(self.shared, self.caller, &self.name, said, options).await
     }
 
-    /// Decides about approval requests of the chat, in which this turn is open. Gives the turn to go on with.
+    /// Decides about approval requests of the chat, in which this turn is open. Returns the turn to go on with, or
+    /// `None` if no decision names a call.
     ///
     /// # Errors
     /// A problem if the caller may not decide, a decision does not fit, or it is not known whether it counts.
@@ -139,7 +141,7 @@ impl<'a> Dialogue<'a> {
         named(stream.look_again(session, after).of(items, mapper), turn)
     }
 
-    /// Answers with frames that are all there is to tell, of this turn if there is one.
+    /// Answers with frames, which are all that there is to tell, of this turn if there is one.
     pub(crate) fn tell_whole(self, turn: Option<TurnId>, frames: Frames) -> Response {
         turn.into_iter().fold(self.stream.whole(frames), named)
     }

@@ -1,6 +1,6 @@
-//! Chats in which a person has changed an earlier message, or wants another answer to it. Each such message begins a
-//! fork, a chat of its own. It has the texts before the message, and no consent, no key and no open call of theirs. The
-//! client's name stands for its newest fork from then on, and the chat before it is left as it is.
+//! Forks chats in which a person has changed an earlier message, or wants another answer to it. Each such message
+//! begins a fork, which is a chat of its own. It has the texts before the message, and none of their consents, keys or
+//! open calls. From then on, the client's name leads to its newest fork, and the chat before it is left as it is.
 
 use std::sync::Arc;
 
@@ -24,18 +24,18 @@ use crate::{
 /// What a client says of the message that it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// Nothing: it is new, was sent before, or has another text than before.
+    /// Nothing. The message is new, was sent before, or has another text than before.
     Plain,
-    /// It names the message: it was edited, or is sent again because no answer came.
+    /// It names the message, which was edited, or is sent again because no answer came.
     Named,
     /// It wants another answer.
     Again,
 }
 
-/// Finds the chat that a client's name stands for now.
+/// Returns the chat to which a client's name leads now.
 ///
 /// # Errors
-/// A problem where there is none of this user.
+/// Returns a problem if this user has none.
 pub(crate) async fn current(
     shared: &Shared,
     caller: &Caller,
@@ -47,11 +47,11 @@ pub(crate) async fn current(
     }
 }
 
-/// Begins a turn with a message, or finds the one that it began before; in a fork where it changes an earlier message.
-/// Dropping the future breaks off nothing.
+/// Begins a turn with a message, or finds the one that it began before. It begins in a fork if the message changes an
+/// earlier one. If the future is dropped, the work goes on to its end.
 ///
 /// # Errors
-/// A problem where none began.
+/// Returns a problem if none began.
 pub(crate) async fn begin(
     shared: &Arc<Shared>,
     caller: &Caller,
@@ -78,7 +78,7 @@ pub(crate) async fn begin(
                 let begun = turns::begin(&shared, &fork, text, options, Supersede::Never).await?;
                 let (user, id) = (caller.user.clone(), fork.id().clone());
                 shared.memory.add_fork(user, name, id).await?;
-                // A question that was answered in this moment was answered first.
+                // A question that was answered at this moment was answered first.
                 let superseded = turns::dismiss_waiting(&shared, &newest).await?;
                 Ok((fork, BegunTurn { superseded, ..begun }))
             }
@@ -89,7 +89,7 @@ pub(crate) async fn begin(
 
 /// Where a message belongs.
 enum Belongs {
-    /// Into this chat, in which it is new or told again.
+    /// Into this chat. It is new there, or is told again.
     In(Session),
     /// Into a fork.
     Fork(Cut),
@@ -99,13 +99,13 @@ enum Belongs {
 struct Cut {
     /// The chat that is forked.
     from: SessionId,
-    /// The texts before the message that is changed, the newest of them.
+    /// The newest texts before the message that is changed.
     before: Vec<ChatMessage>,
     /// That message as it is stored.
     message: ChatMessage,
 }
 
-/// Finds the newest fork, and where a message belongs. It is looked for in the newest fork first, then in those before.
+/// Finds the newest fork, and where a message belongs. Looks for it in the newest fork first, then in those before.
 async fn find(
     shared: &Shared,
     caller: &Caller,
@@ -139,7 +139,8 @@ async fn find(
     }
 }
 
-/// Tells whether the turn of the message is told once more: nothing of it is changed, or the same request came twice.
+/// Returns whether the turn of the message is told once more, because nothing of it is changed or the same request came
+/// twice.
 const fn is_told(found: &Found, sent: Sent, in_newest: bool) -> bool {
     found.is_same
         && match sent {
@@ -149,7 +150,7 @@ const fn is_told(found: &Found, sent: Sent, in_newest: bool) -> bool {
         }
 }
 
-/// Makes the chat that begins with the texts before a message. The same message finds it where it was made before.
+/// Makes the chat that begins with the texts before a message. If it was made before, the same message finds it.
 async fn fork(
     shared: &Shared,
     caller: &Caller,
@@ -163,7 +164,7 @@ async fn fork(
     Ok(session)
 }
 
-/// Gives the id of a fork. Of two equal requests at once, both find the same.
+/// Returns the id of a fork. Two equal requests at once get the same id.
 fn fork_id(from: &SessionId, message: &ChatMessage, text: &str) -> SessionId {
     let mut hash = Sha256::new().chain_update("fork\0");
     for part in [from.as_str(), &message.turn.to_string(), &message.seq.to_string(), text] {
@@ -172,7 +173,7 @@ fn fork_id(from: &SessionId, message: &ChatMessage, text: &str) -> SessionId {
     SessionId::new(Digest::new(hash.finalize().into()).to_string()).expect("a digest is short")
 }
 
-/// Gives the forks of a chat, the newest first.
+/// Returns the forks of a chat, the newest first.
 async fn forks(
     shared: &Shared,
     caller: &Caller,

@@ -1,4 +1,5 @@
-//! The texts of a chat as one history: one of each side in turn, calls and notices left out. And the ids of its entries.
+//! Makes one history of the texts of a chat, with both sides in turn and without calls and notices. Also makes the ids
+//! of its entries.
 
 use std::borrow::Cow;
 
@@ -10,7 +11,7 @@ use madang::{
 
 use crate::ended::BETWEEN_MESSAGES;
 
-/// Gives the id of a text: the client's own, which it sent as the key, else that of the entry.
+/// Returns the id of a text: the client's own, which it sent as the key, or else that of the entry.
 pub(crate) fn id_of(message: &ChatMessage) -> Cow<'_, str> {
     match &message.content {
         Content::User { key: Some(key), .. } => key.as_str().into(),
@@ -22,12 +23,12 @@ pub(crate) fn id_of(message: &ChatMessage) -> Cow<'_, str> {
     }
 }
 
-/// Gives the id of an entry.
+/// Returns the id of an entry.
 pub(crate) fn entry_id(turn: TurnId, entry: u64) -> String {
     format!("{turn}:{entry}")
 }
 
-/// Gives the texts of a chat, those of the same side as one.
+/// Returns the texts of a chat. Texts of the same side in a row are one.
 pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
     let mut said = Sayings::default();
     for message in messages {
@@ -53,8 +54,8 @@ pub(crate) fn text_bytes(messages: &[ChatMessage]) -> usize {
     bytes.sum()
 }
 
-/// Texts of both sides in turn. A text of the same side as the last is added to it in place, because there may be a hundred
-/// thousand of one side.
+/// Texts of both sides in turn. A text of the same side as the last one is appended to it, because there may be a
+/// hundred thousand of one side.
 #[derive(Debug, Default)]
 pub(crate) struct Sayings(Vec<(ImportedRole, String)>);
 
@@ -70,7 +71,7 @@ impl Sayings {
         }
     }
 
-    /// Gives the texts.
+    /// Returns the texts.
     pub(crate) fn done(self) -> Vec<Imported> {
         self.0.into_iter().map(|(role, text)| Imported { role, text: text.into() }).collect()
     }

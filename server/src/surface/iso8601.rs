@@ -1,4 +1,4 @@
-//! Moments as ISO 8601 writes them, in UTC.
+//! Writes moments as ISO 8601 does, in UTC.
 
 use madang::Timestamp;
 

@@ -1,4 +1,5 @@
-//! A chat read from its end, a page at a time: a message of its user, and the texts before it that an import takes.
+//! Reads a chat from its end, a page at a time, to find a message of its user and the texts before it that an import
+//! takes.
 
 use madang::{
     Session, TurnId,
@@ -13,9 +14,9 @@ use crate::{ServerLimits, problem::Problem};
 #[derive(Debug)]
 pub(super) struct LookBack<'a> {
     session: &'a Session,
-    /// The page that comes next; `None` where the chat begins with the one before.
+    /// The page that comes next. `None` after the first page of the chat.
     page: Option<ViewPage>,
-    /// The pages that may be read for one purpose, and those of them that are left.
+    /// How many pages may be read for one purpose, and how many of them are left.
     max: usize,
     left: usize,
 }
@@ -36,7 +37,7 @@ pub(super) struct Found {
 }
 
 impl<'a> LookBack<'a> {
-    /// Begins at the end of a chat. No more pages are read than a client can send of a history.
+    /// Begins at the end of a chat. It reads no more pages than a history has that a client can send.
     pub(super) fn new(session: &'a Session, limits: &ServerLimits) -> Self {
         let max = limits.max_history_body_bytes.div_ceil(limits.max_page_bytes.max(1));
         Self { session, page: Some(ViewPage::of(limits.max_page_bytes)), max, left: max }
@@ -52,15 +53,15 @@ impl<'a> LookBack<'a> {
         Ok(Some(view))
     }
 
-    /// Finds a message of the client's by its id.
+    /// Returns a message of the client's by its id, or `None` if the pages do not have it.
     ///
     /// # Errors
-    /// A problem where the session cannot be reached.
+    /// Returns a problem if the session cannot be reached.
     pub(super) async fn find(&mut self, said: &Said) -> Result<Option<Found>, Problem> {
         let (mut runs, mut is_last) = (None, true);
         while let Some(view) = self.next().await? {
             let SessionView { messages, turn, approval_request, .. } = view;
-            // The last page tells how the chat stands.
+            // The last page shows how the chat is now.
             let runs = *runs.get_or_insert(turn.filter(|_| approval_request.is_none()));
             match stands(messages, said, runs) {
                 Ok(found) => return Ok(Some(Found { is_last: found.is_last && is_last, ..found })),
@@ -70,15 +71,15 @@ impl<'a> LookBack<'a> {
         Ok(None)
     }
 
-    /// Tells whether the chat has entries that were not read, because they are too far back.
+    /// Returns whether the chat has entries that were not read, because they are too far back.
     pub(super) const fn is_cut(&self) -> bool {
         self.left == 0 && self.page.is_some()
     }
 
-    /// Gives the texts before a message that was found, the newest part that an import takes.
+    /// Returns the texts before a message that was found, as many of the newest as an import takes.
     ///
     /// # Errors
-    /// A problem where the session cannot be reached.
+    /// Returns a problem if the session cannot be reached.
     pub(super) async fn before(
         mut self,
         found: Vec<ChatMessage>,
@@ -98,7 +99,7 @@ impl<'a> LookBack<'a> {
 }
 
 impl Found {
-    /// Gives the message, and the entries before it on its page.
+    /// Returns the message, and the entries before it on its page.
     pub(super) fn into_parts(self) -> (ChatMessage, Vec<ChatMessage>) {
         (self.message, self.before)
     }
@@ -108,7 +109,7 @@ fn is_users(entry: &ChatMessage) -> bool {
     matches!(entry.content, Content::User { .. })
 }
 
-/// Finds a message of the client's among these entries, or gives them back.
+/// Finds a message of the client's among these entries. Returns the entries as an error if it is not there.
 fn stands(
     mut messages: Vec<ChatMessage>,
     said: &Said,
@@ -135,7 +136,7 @@ fn stands(
 struct TextsBefore {
     newest_first: Vec<ChatMessage>,
     bytes: usize,
-    /// How often the side changes; no history of these texts has fewer messages.
+    /// How often the side changes. No history of these texts has fewer messages.
     sides: usize,
     last: Option<ImportedRole>,
 }
@@ -149,7 +150,7 @@ impl TextsBefore {
                 Content::Model { text, .. } => (ImportedRole::Model, text),
                 Content::ToolCall(_) | Content::Notice { .. } | Content::Cleared => continue,
             };
-            // An import leaves out a message of white space alone.
+            // An import leaves out a message that is only white space.
             if !text.trim().is_empty() {
                 self.sides += usize::from(self.last != Some(role));
                 self.last = Some(role);
@@ -159,7 +160,7 @@ impl TextsBefore {
         }
     }
 
-    /// Tells whether an import takes none of the texts before these.
+    /// Returns whether an import takes none of the texts before these.
     const fn are_enough(&self, limits: &ServerLimits) -> bool {
         self.sides > limits.max_import_messages || self.bytes > limits.max_import_bytes
     }

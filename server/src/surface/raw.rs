@@ -1,6 +1,6 @@
-//! A JSON value that stays text: what is asked of it is read, and all else costs no memory.
+//! A JSON value that stays text. Only what is asked of it is read, and the rest costs no memory.
 //!
-//! Clients send their whole history with each request, of which one message counts. A tree of such a body would take
+//! Clients send their whole history with each request, and one message of it counts. A tree of such a body would take
 //! many times its bytes.
 
 use serde::{Deserialize, de::IgnoredAny};
@@ -13,29 +13,29 @@ impl<'a> Raw<'a> {
     /// Takes a text that is JSON, of any depth.
     ///
     /// # Errors
-    /// The position at which it is none.
+    /// Returns the position at which the text is not JSON.
     pub(crate) fn new(json: &'a str) -> Result<Self, serde_json::Error> {
         serde_json::from_str::<IgnoredAny>(json)?;
         Ok(Self(json.trim_ascii()))
     }
 
-    /// Gives the number of its bytes.
+    /// Returns the number of its bytes.
     pub(crate) const fn len(self) -> usize {
         self.0.len()
     }
 
-    /// Reads it as this type; `None` where it is another.
+    /// Reads it as this type. Returns `None` if it is of another type.
     pub(crate) fn read<T: Deserialize<'a>>(self) -> Option<T> {
         serde_json::from_str(self.0).ok()
     }
 
-    /// Reads a member as this type; `None` where there is none or it is another.
+    /// Reads a member as this type. Returns `None` if there is none, or if it is of another type.
     pub(crate) fn read_member<T: Deserialize<'a>>(self, key: &str) -> Option<T> {
         self.member(key)?.read()
     }
 
-    /// Gives a member; `None` where it is null, where there is none, and where this is no object. Of two members with
-    /// one key the last counts, as everywhere in JSON.
+    /// Returns a member. Returns `None` if it is null or missing, or if this is not an object. If two members have one
+    /// key, the last counts, as everywhere in JSON.
     pub(crate) fn member(self, key: &str) -> Option<Self> {
         let members = self.0.starts_with('{').then(|| Items::of(self.0))?;
         let mut found = None;
@@ -47,13 +47,13 @@ impl<'a> Raw<'a> {
         found.filter(|value| value.0 != "null")
     }
 
-    /// Gives the elements in order; `None` where this is no array.
+    /// Returns the elements in order, or `None` if this is not an array.
     pub(crate) fn elements(self) -> Option<impl Iterator<Item = Self>> {
         self.0.starts_with('[').then(|| Items::of(self.0))
     }
 }
 
-/// What stands between the brackets of an object or array: each item up to its comma or colon.
+/// The items between the brackets of an object or array, each up to its comma or colon.
 struct Items<'a> {
     json: &'a str,
     at: usize,
@@ -64,7 +64,7 @@ impl<'a> Items<'a> {
         Self { json, at: 1 }
     }
 
-    /// Gives the keys with the values behind them.
+    /// Returns the keys with their values.
     fn keyed(mut self) -> impl Iterator<Item = (&'a str, Raw<'a>)> {
         std::iter::from_fn(move || Some((self.next()?.0, self.next()?)))
     }

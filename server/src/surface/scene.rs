@@ -1,4 +1,4 @@
-//! A turn as the items that a reader of it gets, and what a mapper makes of them.
+//! A turn as the items that a reader of it gets, for tests of what a mapper makes of them.
 
 use std::sync::Arc;
 
@@ -23,17 +23,17 @@ use crate::stream::{
     mapper::{Cut, Mapper, Then},
 };
 
-/// Gives the turn of all scenes.
+/// Returns the turn of all scenes.
 pub(crate) fn turn() -> TurnId {
     TurnId::new(Uuid::from_u128(0x70))
 }
 
-/// Gives the completion of all texts.
+/// Returns the completion of all texts.
 fn completion() -> CompletionId {
     CompletionId::new(Uuid::from_u128(0xc0))
 }
 
-/// Gives the call with this number.
+/// Returns the call with this number.
 pub(crate) fn call(number: u8) -> CallId {
     CallId::new(Uuid::from_u128(u128::from(number)))
 }
@@ -69,7 +69,7 @@ pub(crate) fn request(number: u8) -> ApprovalRequest {
     }
 }
 
-/// Makes the record of a call that ended so.
+/// Makes the record of a call that ended like this.
 pub(crate) fn record(number: u8, name: &str, outcome: ToolOutcome, effect: Effect) -> CallRecord {
     CallRecord {
         model: None,
@@ -88,7 +88,7 @@ pub(crate) fn record(number: u8, name: &str, outcome: ToolOutcome, effect: Effec
     }
 }
 
-/// The items of a turn, and the cut behind them where there is one.
+/// The items of a turn, and the cut after them if there is one.
 #[derive(Debug)]
 pub(crate) struct Scene {
     entry: u64,
@@ -100,7 +100,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// Begins behind this entry of the chat.
+    /// Begins after this entry of the chat.
     pub(crate) fn behind(entry: u64) -> Self {
         Self { entry, turn: turn(), items: Vec::new(), cut: None, spoken: 0 }
     }
@@ -117,7 +117,7 @@ impl Scene {
         self.stored(EventKind::UserMessage { text: text.into(), key, origin })
     }
 
-    /// Adds an event that only tells progress.
+    /// Adds an event that only reports progress.
     pub(crate) fn event(mut self, kind: EventKind) -> Self {
         let cursor = EventCursor::of_entry(self.entry);
         let at = Timestamp::from_millis(1_763_866_000_000);
@@ -202,7 +202,7 @@ impl Scene {
         self
     }
 
-    /// Plays the scene, and gives what was written with how the stream goes on.
+    /// Plays the scene. Returns what was written, and how the stream goes on.
     pub(crate) fn play(&self, mut mapper: impl Mapper) -> (String, Then) {
         let (mut out, mut then) = (Frames::default(), Then::Continue);
         mapper.open(&mut out);
@@ -224,12 +224,12 @@ pub(crate) fn data(frames: &str) -> Vec<Value> {
     frames.map(|data| serde_json::from_str(data).unwrap_or(Value::Null)).collect()
 }
 
-/// Makes a call's outcome with so much data.
+/// Makes a call's outcome with this many bytes of data.
 pub(crate) fn large(number: u8, bytes: usize) -> CallRecord {
     record(number, "get_habits", ToolOutcome::ok(json!("a".repeat(bytes))), Effect::None)
 }
 
-/// Compares what the scenes of a surface wrote with the files beside its code, one for each.
+/// Compares what the scenes of a surface wrote with the files next to its code, one for each.
 macro_rules! assert_frames {
     ($played:expr) => {{
         let played: Vec<(String, String)> = $played;

@@ -1,4 +1,4 @@
-//! The text and the thinking of the model as a client is streamed them: each begins, grows and ends.
+//! Streams the text and the thinking of the model to a client. Each begins, grows and ends.
 
 use crate::{
     metrics,
@@ -23,7 +23,7 @@ pub(crate) trait PartFrames {
     fn end(&self, part: Part, id: &str, out: &mut Frames);
 }
 
-/// The parts that are open in a stream, and the text that was streamed of the message that is not stored yet.
+/// The parts that are open in a stream, and the streamed text of the message that is not stored yet.
 #[derive(Debug)]
 pub(crate) struct Speech<F> {
     surface: &'static str,
@@ -40,7 +40,7 @@ impl<F: PartFrames> Speech<F> {
         Self { surface, frames, spoken: Spoken::default(), text: None, thinking: None }
     }
 
-    /// Gives the id of a part if it is open.
+    /// Returns the id of a part, or `None` if it is not open.
     pub(crate) fn id(&self, part: Part) -> Option<&str> {
         match part {
             Part::Text => self.text.as_deref(),
@@ -48,8 +48,8 @@ impl<F: PartFrames> Speech<F> {
         }
     }
 
-    /// Takes a piece of text that begins after this many bytes of its message, before it is written. Tells whether it
-    /// begins the message anew; the part that is open ends then.
+    /// Takes a piece of text before it is written. The piece begins after this many bytes of its message. Returns
+    /// whether it begins the message anew. The part that is open then ends.
     pub(crate) fn hear(&mut self, at: usize, text: &str, out: &mut Frames) -> bool {
         self.end(Part::Thinking, out);
         let begins_anew = self.spoken.hear(at, text);
@@ -59,7 +59,7 @@ impl<F: PartFrames> Speech<F> {
         begins_anew
     }
 
-    /// Compares the stored message with what was streamed of it, which is forgotten.
+    /// Compares the stored message with what was streamed of it, and forgets the latter.
     pub(crate) fn compare<'m>(&mut self, message: &'m str, out: &mut Frames) -> Lack<'m> {
         self.end(Part::Thinking, out);
         let lack = self.spoken.end(message);
@@ -82,14 +82,14 @@ impl<F: PartFrames> Speech<F> {
         }
     }
 
-    /// Ends a part if it is open.
+    /// Ends a part, if it is open.
     pub(crate) fn end(&mut self, part: Part, out: &mut Frames) {
         if let Some(id) = self.open(part).take() {
             self.frames.end(part, &id, out);
         }
     }
 
-    /// Ends all that is open.
+    /// Ends all parts that are open.
     pub(crate) fn end_all(&mut self, out: &mut Frames) {
         self.end(Part::Thinking, out);
         self.end(Part::Text, out);

@@ -1,4 +1,4 @@
-//! The text of a message as far as a reader has it, against the message that is stored in the end.
+//! Tracks the text of a message as far as a reader has it, and compares it with the message that is stored in the end.
 
 /// The streamed text of the message that is being spoken.
 #[derive(Debug, Default)]
@@ -7,20 +7,20 @@ pub(crate) struct Spoken(String);
 /// What a reader lacks of a message.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Lack<'a> {
-    /// This text, perhaps none.
+    /// This text, which may be empty.
     Rest(&'a str),
     /// Another text than the one that was streamed.
     Rewritten,
 }
 
 impl Spoken {
-    /// Gives the number of bytes that were streamed, where the next piece goes on.
+    /// Returns how many bytes were streamed. The next piece goes on from there.
     pub(crate) const fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Takes a piece that begins behind this many bytes. Tells whether it begins the message anew, while the reader has
-    /// the beginning of another.
+    /// Takes a piece that begins after this many bytes. Returns whether it begins the message anew, while the reader
+    /// has the beginning of another.
     pub(crate) fn hear(&mut self, at: usize, text: &str) -> bool {
         let begins_anew = at == 0 && !self.0.is_empty();
         if begins_anew {

@@ -1,4 +1,4 @@
-//! A client's history as the beginning of a chat: the newest part of it that fits.
+//! Begins a chat with a client's history, or with the newest part of it that fits.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use tokio::time::{sleep, timeout};
 
 use crate::{ServerLimits, problem::Problem, state::Shared};
 
-/// The time after which a chat is looked at again into which another request writes a history.
+/// How long to wait before looking again at a chat into which another request writes a history.
 const IMPORT_PAUSE: Duration = Duration::from_millis(2);
 
-/// Takes the newest part of a history over that fits. False where the chat has begun meanwhile.
+/// Imports the newest part of a history that fits. Returns false if the chat has begun meanwhile.
 pub(crate) async fn import(
     shared: &Shared,
     session: &Session,
@@ -28,7 +28,7 @@ pub(crate) async fn import(
             match session.import(newest.clone()).await {
                 Ok(_) => return Ok(true),
                 Err(Error::HasBegun) => return Ok(false),
-                // Another try of the request writes the same at this moment. A turn that began now would be refused.
+                // Another try of the request is writing the same. A turn that began now would be refused.
                 Err(Error::Busy) if session.turn().await?.is_none() => {
                     sleep(IMPORT_PAUSE).await;
                 }
@@ -40,7 +40,7 @@ pub(crate) async fn import(
     timeout(shared.limits.supersede_wait, imports).await.unwrap_or(Ok(false))
 }
 
-/// Gives the newest messages of a history within the bounds, from a text of the user on.
+/// Returns the newest messages of a history within the bounds, beginning with a text of the user.
 fn newest(history: &[Imported], limits: &ServerLimits) -> Vec<Imported> {
     let mut bytes = 0;
     let said = history.iter().filter(|message| !message.text.trim().is_empty());

@@ -1,4 +1,4 @@
-//! The file of an issuer's public keys: a JWK set, or one key as PEM.
+//! Reads the file of an issuer's public keys: a JWK set, or one key as PEM.
 
 use std::{
     fs::File,
@@ -13,7 +13,7 @@ use jsonwebtoken::{
 use madang::approval::Digest;
 use sha2::{Digest as _, Sha256};
 
-/// The most bytes of a file: some hundred keys with their certificates.
+/// The most bytes of a file, enough for some hundred keys with their certificates.
 const MAX_BYTES: u64 = 256 * 1024;
 
 /// A public key, and the one algorithm that it is for.
@@ -25,7 +25,7 @@ pub(super) struct JwtKey {
     pub(super) digest: Digest,
 }
 
-/// A reason why a file of public keys could not be used.
+/// Why a file of public keys could not be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JwtFileError {
@@ -52,7 +52,7 @@ pub enum JwtFileError {
     },
 }
 
-/// Reads the public keys of this moment, at least one.
+/// Reads the public keys that the file has now. There is at least one.
 pub(super) fn read(path: &Path) -> Result<Vec<JwtKey>, JwtFileError> {
     let failed = |cause| JwtFileError::Io { path: path.to_owned(), cause };
     let mut bytes = Vec::new();
@@ -84,7 +84,7 @@ impl JwtKey {
         Self { id, algorithm, key, digest: Digest::new(hash.into()) }
     }
 
-    /// Takes a key for signatures of an algorithm that we know. A set may have others, such as keys for encryption.
+    /// Takes a key for signatures with an algorithm that we know. A set may have others, such as keys for encryption.
     fn of_jwk(jwk: &Jwk) -> Option<Self> {
         let (algorithm, name) = match &jwk.algorithm {
             AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),

@@ -1,11 +1,12 @@
-//! JWTs of an issuer: signed elsewhere, checked here by public keys of a file. Nothing is fetched.
+//! Checks JWTs of an issuer by the public keys of a file. Nothing is fetched.
 //!
-//! `file` reads the keys, and `signatures` checks what they have signed, for the library that reads JWTs.
+//! `file` reads the keys, and `signatures` checks what they have signed for the library that reads JWTs.
 //!
 //! Invariants:
-//! - The key decides about the algorithm, never the JWT: a key of one family cannot be used as that of another.
-//! - Issuer, audience, subject and end must be there. A JWT for another service is none of ours.
-//! - A user is named below the issuer's prefix, so no issuer can speak for users of tokens or of services.
+//! - The key decides about the algorithm, and the JWT never does. A key of one family cannot be used as that of
+//!   another.
+//! - A JWT must have an issuer, an audience, a subject and an end. One for another service does not count.
+//! - A user's name begins with the issuer's prefix, so no issuer can speak for users of tokens or of services.
 
 mod file;
 mod signatures;
@@ -30,11 +31,11 @@ use super::{
     watched::Watched,
 };
 
-/// An issuer of JWTs whose users this server takes.
+/// An issuer of JWTs for whose users requests are accepted.
 ///
-/// A JWT is checked against the public keys of a file: a JWK set, or one key as PEM. The server reads the file again
-/// when it changes. Its algorithm is EdDSA, ES256 or RS256. Its `scope` lists what it may do, and `admin` counts as
-/// `madang:admin` alone; without it, it may chat and not decide.
+/// A JWT is checked by the public keys of a file: a JWK set, or one key as PEM. The server reads the file again when it
+/// changes. The algorithm is EdDSA, ES256 or RS256. The claim `scope` lists what the JWT may do, and `admin` counts
+/// only as `madang:admin`. Without the claim, the JWT may chat and not decide.
 #[derive(Debug, Clone)]
 pub struct JwtIssuer {
     keys: PathBuf,
@@ -44,7 +45,7 @@ pub struct JwtIssuer {
 }
 
 impl JwtIssuer {
-    /// Takes JWTs whose `iss` is the issuer and whose `aud` is, or has, the audience. The user is `prefix/sub`.
+    /// Accepts JWTs whose `iss` is the issuer and whose `aud` is, or contains, the audience. The user is `prefix/sub`.
     #[must_use]
     pub fn new(
         keys: impl Into<PathBuf>,
@@ -56,10 +57,10 @@ impl JwtIssuer {
         Self { keys, issuer, audience, prefix }
     }
 
-    /// Reads the keys, to see that they can be used before a server is made.
+    /// Reads the keys, to see whether they can be used before a server is made.
     ///
     /// # Errors
-    /// [`JwtFileError`] where they cannot be read, or none can be used.
+    /// Returns [`JwtFileError`] if they cannot be read, or if none can be used.
     pub fn try_keys(&self) -> Result<(), JwtFileError> {
         read(&self.keys).map(drop)
     }
@@ -68,7 +69,7 @@ impl JwtIssuer {
 /// Checks JWTs.
 pub(crate) struct Jwts {
     keys: Watched<Vec<JwtKey>, JwtFileError>,
-    /// What must be in each claim but the times. Those are compared with the clock of the server.
+    /// What each claim must be, except for the times. Those are compared with the server's clock.
     validation: Validation,
     prefix: ServicePrefix,
 }
@@ -79,12 +80,12 @@ impl fmt::Debug for Jwts {
     }
 }
 
-/// What a good JWT says.
+/// What a JWT that counts says.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct JwtLogin {
     pub(crate) user: UserId,
     pub(crate) scopes: TokenScopes,
-    /// The moment from which it does not count any more.
+    /// The moment from which it no longer counts.
     pub(crate) until: Timestamp,
     /// The hash of the key that has signed it.
     pub(crate) key: Digest,
@@ -105,7 +106,7 @@ impl Jwts {
     /// Reads the keys for the first time.
     ///
     /// # Errors
-    /// [`JwtFileError`] where they cannot be read, or none can be used.
+    /// Returns [`JwtFileError`] if they cannot be read, or if none can be used.
     pub(crate) fn open(issuer: JwtIssuer) -> Result<Self, JwtFileError> {
         signatures::install();
         let JwtIssuer { keys: path, issuer, audience, prefix } = issuer;
@@ -120,10 +121,10 @@ impl Jwts {
         Ok(Self { keys, validation, prefix })
     }
 
-    /// Finds the user of a JWT that counts at this moment.
+    /// Returns the login of a JWT, or `None` if it does not count at this moment.
     pub(crate) fn check(&self, jwt: &str, now: Timestamp) -> Option<JwtLogin> {
         let header = decode_header(jwt).ok()?;
-        // A header that must be understood and is not makes the whole unreadable (RFC 7515, 4.1.11).
+        // A header that must be understood and is not makes the whole JWT unreadable (RFC 7515, 4.1.11).
         if header.crit.is_some() {
             return None;
         }
@@ -149,19 +150,19 @@ impl Jwts {
         Some((decoded.claims, key))
     }
 
-    /// Tells whether this key still counts.
+    /// Returns whether this key still counts.
     pub(crate) fn has_key(&self, digest: &Digest) -> bool {
         self.keys.current().iter().any(|key| key.digest == *digest)
     }
 
-    /// Reads the keys again where their file has changed, and tells whether they are others now.
+    /// Reads the keys again if their file has changed, and returns whether they are different now.
     pub(crate) fn refresh(&self) -> bool {
         self.keys.refresh()
     }
 }
 
 impl JwtKey {
-    /// Tells whether a header may name this key.
+    /// Returns whether a header may name this key.
     fn may_be_named(&self, header: &Header) -> bool {
         match (&header.kid, &self.id) {
             (Some(wanted), Some(id)) => wanted == id,
@@ -170,15 +171,14 @@ impl JwtKey {
     }
 }
 
-/// Converts seconds since 1970, with a fraction perhaps (RFC 7519, `NumericDate`). The cast ends at the ends of the
-/// range.
+/// Converts seconds since 1970, which may have a fraction (RFC 7519, `NumericDate`). The cast stays within the range.
 #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
 const fn moment(seconds: f64) -> Timestamp {
     Timestamp::from_millis((seconds * 1_000.0) as i64)
 }
 
-/// Reads the keys that are left in a file that had some. A file that is gone, and a set of keys without a usable one, have
-/// none: so an issuer takes all its keys back.
+/// Reads the keys that are left in a file that had some. A missing file and a set without a usable key have none, so in
+/// this way an issuer can take back all its keys.
 fn read_left(path: &Path) -> Result<Vec<JwtKey>, JwtFileError> {
     match read(path) {
         Err(JwtFileError::NoUsableKey { .. }) => Ok(Vec::new()),
@@ -189,11 +189,11 @@ fn read_left(path: &Path) -> Result<Vec<JwtKey>, JwtFileError> {
     }
 }
 
-/// What stands before our names where an issuer says that it means this server.
+/// What precedes our names if an issuer means this server.
 const OUR_SCOPES: &str = "madang:";
 
-/// Reads a list with spaces between. An issuer lists names of other services, too. Many have an `admin`: without our word
-/// before it, it is none of ours.
+/// Reads a list with spaces in between. An issuer also lists names of other services, and many have an `admin`. Only
+/// with our word before it does it count.
 fn known_scopes(list: &str) -> TokenScopes {
     let known = |name: &str| {
         let (name, is_ours) =

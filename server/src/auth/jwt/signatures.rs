@@ -1,4 +1,4 @@
-//! Signatures of JWTs, checked by `ring`: what the library that reads JWTs asks for. Nothing is signed here.
+//! Checks signatures of JWTs with `ring`, for the library that reads JWTs. Nothing is signed here.
 
 use jsonwebtoken::{
     Algorithm, DecodingKey, DecodingKeyKind, EncodingKey,
@@ -15,11 +15,11 @@ use tracing::debug;
 static PROVIDER: CryptoProvider = CryptoProvider {
     signer_factory: sign_nothing,
     verifier_factory: verifier,
-    // Asked for only where keys are written.
+    // It is called only if keys are written.
     key_utils: KeyUtils::new_unimplemented(),
 };
 
-/// Makes this the process's way to check signatures, unless the application has another.
+/// Makes this the way in which the process checks signatures, unless the application has another.
 pub(super) fn install() {
     if PROVIDER.install_default().is_err() {
         debug!("signatures of JWTs are checked by what this process has installed before");

@@ -1,4 +1,4 @@
-//! Files with secrets: opened only if they are this account's own and nobody else's.
+//! Opens files with secrets, if they belong to this account and nobody else can read or change them.
 
 use std::{
     fs::{File, OpenOptions},
@@ -6,11 +6,11 @@ use std::{
     path::Path,
 };
 
-/// A reason why a file is not taken for a secret.
+/// Why a file is not accepted as a secret.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotPrivate {
-    /// The name leads elsewhere, or to no file.
+    /// The name is a link, or is not that of a file.
     #[error("it is a link or no file; remove it, and put a file of your own there")]
     NoFile,
     /// Another account can change what it has.
@@ -22,7 +22,7 @@ pub enum NotPrivate {
 }
 
 impl NotPrivate {
-    /// Finds this reason in an error that [`open`] gave.
+    /// Finds this reason in an error that [`open`] returned.
     pub(super) fn among(cause: &io::Error) -> Option<Self> {
         cause.get_ref().and_then(|inner| inner.downcast_ref()).copied()
     }
@@ -34,10 +34,11 @@ impl From<NotPrivate> for io::Error {
     }
 }
 
-/// Opens a file that only this account can read. It follows no link in the last name, and waits for no pipe.
+/// Opens a file that only this account can read. It does not follow a link in the last name, and does not wait for a
+/// pipe.
 ///
 /// # Errors
-/// That of the operating system, or [`NotPrivate`] within one.
+/// Returns the error of the operating system, or one that contains [`NotPrivate`].
 pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     #[cfg(unix)]
     {
@@ -59,7 +60,7 @@ pub(super) fn open(path: &Path, options: &mut OpenOptions) -> io::Result<File> {
     Ok(file)
 }
 
-/// Judges a file by what the operating system says of it.
+/// Judges a file by what the operating system says about it.
 #[cfg(unix)]
 fn must_be_private(is_file: bool, owner: u32, mode: u32) -> Result<(), NotPrivate> {
     match () {
