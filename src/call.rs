@@ -1,4 +1,4 @@
-//! A tool call without a model: what it asks for, and how it begins.
+//! A tool call without a model: its options, and how it begins.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use madang_actors::{
 
 use crate::{Runtime, approval::Approver, error::Error};
 
-/// A tool call that an application or a person on the command line asks for, and no model.
+/// A tool call that an application asks for, or a person on the command line, instead of a model.
 #[derive(Debug)]
 pub struct Call {
     user: UserId,
@@ -24,7 +24,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Makes a call of this tool with the raw text of its arguments. By default no person is asked.
+    /// Makes a call of this tool. The arguments are their raw JSON text. By default no person is asked.
     #[must_use]
     pub fn new(user: UserId, name: impl Into<Arc<str>>, arguments: impl Into<Arc<str>>) -> Self {
         Self {
@@ -40,51 +40,51 @@ impl Call {
         }
     }
 
-    /// Puts the call after the last entry of this session. Its tools find the earlier chat there, and readers of the
-    /// chat find the call. A session of its own by default.
+    /// Puts the call after the last entry of this session. Its tool then finds the earlier chat there, and readers of
+    /// the chat find the call. By default a call has a session of its own.
     #[must_use]
     pub fn session(mut self, session: impl Into<Option<SessionId>>) -> Self {
         self.session = session.into();
         self
     }
 
-    /// Makes the call harmless to repeat. The same key of the same user is the same call, whether it runs or has ended,
-    /// also after a restart. Another tool, session or other arguments under the key are refused.
+    /// Makes the call safe to repeat. The same key of the same user names the same call, whether it runs or has ended,
+    /// even after a restart. Another tool, another session or other arguments under the key are refused.
     ///
-    /// A call that a crash cut off has ended by the next start, with nothing done or with an effect that is unknown.
-    /// Repeated, it gives that end and never runs again. It begins only if the ledger has nothing of it,
-    /// which means that nothing was done.
+    /// If a crash cut the call off, the next start ends it, with no effect or with an unknown one. Repeating the call
+    /// returns that end and never runs it again. It begins again only if the ledger has nothing of it, which means that
+    /// nothing was done.
     #[must_use]
     pub fn key(mut self, key: impl Into<Option<IdempotencyKey>>) -> Self {
         self.key = key.into();
         self
     }
 
-    /// Sets who is asked if its tool needs an approval; nobody by default. The request of a user is in the user's
-    /// [`Inbox`](crate::approval::Inbox) and in [`RunningCall::request`](crate::RunningCall::request), and is decided by
-    /// [`User::decide`](crate::User::decide).
+    /// Sets who is asked if the tool needs an approval. By default nobody is. A request to the user is in the user's
+    /// [`Inbox`](crate::approval::Inbox) and is returned by [`RunningCall::request`](crate::RunningCall::request).
+    /// [`User::decide`](crate::User::decide) decides it.
     #[must_use]
     pub const fn asks(mut self, asks: Asks) -> Self {
         self.asks = asks;
         self
     }
 
-    /// Sets what decides about it if its tool needs an approval, until it has ended. Others may decide before.
+    /// Sets what decides about the call if its tool needs an approval. Others may decide before it.
     #[must_use]
     pub fn approver(mut self, approver: Approver) -> Self {
         self.approver = approver;
         self
     }
 
-    /// Sets the language of reasons and questions. By default that of the runtime, and where it names none, that of the
-    /// arguments.
+    /// Sets the language of reasons and questions. By default it is that of the runtime, or that of the arguments if
+    /// the runtime names none.
     #[must_use]
     pub fn language(mut self, tag: impl Into<Option<LanguageTag>>) -> Self {
         self.language = tag.into();
         self
     }
 
-    /// Sets the user's time zone, an IANA name. By default that of the runtime.
+    /// Sets the user's time zone by its IANA name. By default it is that of the user, or else of the runtime.
     #[must_use]
     pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
         self.time_zone = Some(time_zone.into());
@@ -93,21 +93,21 @@ impl Call {
 }
 
 impl Runtime {
-    /// Begins a call without a model, in a session of its own or in the named one: look up, validate, confirm, run,
-    /// record. It never panics, and ends in exactly one outcome, which [`RunningCall::ended`](crate::RunningCall::ended)
-    /// waits for. With a [key](Call::key) it returns the call that the key names already, whether that runs or has ended.
+    /// Begins a call without a model, in a session of its own or in the named one. The call passes the same steps as a
+    /// model's: look up, validate, confirm, run, record. It ends in exactly one outcome, even if its handler panics,
+    /// and [`RunningCall::ended`](crate::RunningCall::ended) waits for it. If the [key](Call::key) already names a
+    /// call, that call is returned, whether it runs or has ended.
     ///
-    /// The named session sleeps meanwhile, and its chat can be looked at. A request that would change it waits for
-    /// `Limits::ask_timeout` at most, and is refused as busy then.
+    /// While the call runs, the named session sleeps, and its chat can be viewed. A request that would change the chat
+    /// waits for at most `Limits::ask_timeout`, and is then refused as busy.
     ///
-    /// Dropping the future begins nothing; once it has returned the call, that runs to its end.
+    /// If the future is dropped before it returns, nothing begins. Afterwards the call runs to its end.
     ///
     /// # Errors
-    /// [`Error::OtherCall`] for a key that names another call. [`Error::TimeZone`] for an unknown time
-    /// zone; [`Error::Foreign`] for another user's session. [`Error::Busy`] for a session in which a turn
-    /// or call has not ended; [`Error::Store`] if the store cannot be read. [`Error::Closed`] after
-    /// the runtime has shut down; [`Error::Overloaded`] if too many bytes wait to be stored, and the call was
-    /// not recorded.
+    /// [`Error::OtherCall`] if the key names another call, [`Error::TimeZone`] if the time zone is unknown, and
+    /// [`Error::Foreign`] if the session is another user's. [`Error::Busy`] if a turn or call of the session has not
+    /// ended. [`Error::Store`] if the store cannot be read. [`Error::Closed`] after the runtime has shut down.
+    /// [`Error::Overloaded`] if too many bytes wait to be stored; the call was not recorded then.
     pub async fn begin(&self, call: Call) -> Result<RunningCall, Error> {
         let shared = self.shared();
         if shared.is_closing() {

@@ -1,5 +1,6 @@
-//! The errors of the library beside [`Error`], which all requests share. Errors of models, stores and audits are
-//! where those are: [`ModelError`](crate::model::ModelError), [`StoreError`], [`AuditError`](crate::ledger::AuditError).
+//! The errors of the library: [`Error`], which all requests share, and those of builders, turns and shutdown. The
+//! errors of models, stores and audits are in their modules: [`ModelError`](crate::model::ModelError), [`StoreError`],
+//! [`AuditError`](crate::ledger::AuditError).
 
 use std::{sync::Arc, time::Duration};
 
@@ -32,7 +33,7 @@ pub enum BuildError {
     ModelName {
         /// The name that was given.
         name: Arc<str>,
-        /// What a name consists of.
+        /// Why no model can have it.
         cause: InvalidModelName,
     },
     /// Two models have one name.
@@ -47,7 +48,8 @@ pub enum BuildError {
     /// A limit is too small or too large for any runtime.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// Another runtime has a clone of the store, and its calls would be taken for what a crash cut off.
+    /// Another runtime uses a clone of the store. This runtime would take the calls of that one for calls that a crash
+    /// cut off.
     #[error("another runtime uses this store; shut that one down first, or open another store")]
     StoreInUse,
     /// A tool could not be registered.
@@ -63,7 +65,7 @@ pub enum BuildError {
         /// The connection that the store lends.
         lent: ConnectionType,
     },
-    /// A tool has effects, over a store that keeps no record of them.
+    /// A tool does more than read, but the store keeps no record of effects.
     #[error(
         "tool {tool} does more than read, and this store keeps no record of what tools do; give reading tools only"
     )]
@@ -77,12 +79,12 @@ pub enum BuildError {
     /// An actor could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// The store could not tell what an earlier start left open.
+    /// The store could not be read for what an earlier start left open, or could not erase it.
     #[error("failed to read what an earlier start left open")]
     Store(#[source] StoreError),
 }
 
-/// A reason why a turn has no text. The ledger has the effects of its tools all the same.
+/// A reason why a turn has no text. The ledger has the effects of its tools in any case.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplyError {
@@ -97,21 +99,22 @@ pub enum ReplyError {
     /// The turn was dismissed.
     #[error("the turn was dismissed")]
     Dismissed,
-    /// The turn has ended, or goes on, but its text could not be read from the store.
+    /// The turn has ended or goes on, but its text could not be read from the store.
     #[error("the text of the turn could not be read from the store")]
     NotRead,
-    /// The store fails, so that the turn cannot go on for now. It goes on once the store answers, or after a restart.
+    /// The store fails, so that the turn cannot go on for now. It goes on after the store answers again, or after a
+    /// restart.
     #[error("the turn was interrupted: {text}")]
     Interrupted {
         /// The same in the turn's language, for a person.
         text: String,
     },
-    /// The session's actor died, or the runtime was shut down and left the turn to the next start.
+    /// The session's actor was lost, or the runtime was shut down and left the turn to the next start.
     #[error("the session is closed")]
     Closed,
 }
 
-/// Tells that a shutdown did not come to its end. The remaining work goes on until the process ends.
+/// Returned if a shutdown ran out of time. The remaining work goes on until it is done or the process ends.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{running} handlers or writes were still running after {waited:?}")]
 pub struct ShutdownError {

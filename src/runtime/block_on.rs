@@ -1,16 +1,16 @@
-//! A thread that waits for a future, for programs without an async runtime.
+//! Waiting for a future in programs without an async runtime.
 
 use std::io;
 
-/// Runs a future to its end on this thread, on a Tokio runtime of its own, for programs without one. Tasks that the
-/// future spawned end with it, so shut the runtime of the chats down first. A server builds its own Tokio runtime
-/// instead.
+/// Runs a future to its end on this thread and returns its output. It starts a Tokio runtime for that, so it is meant
+/// for programs without one; a server builds a Tokio runtime itself. Tasks that the future spawned are cancelled when
+/// it ends, so shut the chats' runtime down first.
 ///
 /// # Errors
-/// The error of a system that gives no timer or no events.
+/// The error of the operating system if it provides no timer or no I/O events.
 ///
 /// # Panics
-/// If this thread runs a Tokio runtime already.
+/// If this thread already runs a Tokio runtime.
 pub fn block_on<F: Future>(future: F) -> io::Result<F::Output> {
     Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(future))
 }

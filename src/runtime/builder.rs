@@ -28,10 +28,10 @@ use crate::{
     telemetry,
 };
 
-/// The longest name of a tool, in bytes, that the interfaces of common models and of MCP take.
+/// The longest name of a tool, in bytes, that the interfaces of common models and of MCP accept.
 const PORTABLE_NAME: usize = 64;
 
-/// Puts a [`Runtime`] together: at least a model and a store.
+/// Builds a [`Runtime`]. It needs at least a model and a store.
 ///
 /// ```
 /// # use madang_testing::{FakeTool, MemoryStore, ScriptedModel};
@@ -77,7 +77,7 @@ pub struct Builder {
 }
 
 impl Runtime {
-    /// Begins to build a runtime.
+    /// Returns a builder without a model, a store or tools, and with default limits.
     #[must_use]
     pub fn builder() -> Builder {
         Builder::default()
@@ -85,20 +85,20 @@ impl Runtime {
 }
 
 impl Builder {
-    /// Sets the model that answers. Where others are [added](Self::add_model) it stands before them, and its name is
-    /// `default`.
+    /// Sets the model that answers. If other models are [added](Self::add_model), this one is the first of them and is
+    /// named `default`.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel) -> Self {
         self.models.first = Some(Arc::new(model));
         self
     }
 
-    /// Adds a model under this name, behind those before it. A turn chooses it by its name
-    /// ([`TurnOptions::model`](crate::TurnOptions)); the first model is asked where none is chosen.
+    /// Adds a model under this name, after those added before it. A turn chooses a model by its name
+    /// ([`TurnOptions::model`](crate::TurnOptions)). If it chooses none, the first model is asked.
     ///
-    /// Where a model is overloaded, or loses its connection before it has said anything, the next one added follows. A
-    /// model added before it never does. So the text of a turn that chose the last model goes nowhere else. Each model
-    /// has a queue of its own, and users share each of them by itself.
+    /// If a model is overloaded, or loses its connection before it has said anything, the model added next is asked
+    /// instead. A model added earlier never is, so the text of a turn that chose the last model goes to no other. Each
+    /// model has a queue of its own, which users share independently of the other queues.
     ///
     /// ```
     /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
@@ -123,8 +123,9 @@ impl Builder {
         self
     }
 
-    /// Sets how the model of a session is found, by its name. It ranks before the first model and behind the one that a
-    /// turn chooses. It is asked for each turn, so it must not block.
+    /// Sets the function that returns the name of a session's model. Its result takes precedence over the first model,
+    /// and a turn's own choice takes precedence over its result. It is called for each turn that chooses no model, so
+    /// it must not block.
     #[must_use]
     pub fn model_of(
         mut self,
@@ -134,15 +135,15 @@ impl Builder {
         self
     }
 
-    /// Weighs users that wait for a model at the same time: a user with twice the weight of another is served twice
-    /// as many tokens. By default all weigh the same.
+    /// Sets the weights of users that wait for a model at the same time: a user with twice the weight of another is
+    /// served twice as many tokens. By default all users have the same weight.
     #[must_use]
     pub fn weights(mut self, weight: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
         self.weights = UserWeights::new(weight);
         self
     }
 
-    /// Sets the store that keeps chats and ledger, and in whose transactions tools write.
+    /// Sets the store that keeps the chats and the ledger. Transactional tools write in its transactions.
     #[must_use]
     pub fn store(mut self, store: impl Store) -> Self {
         self.store = Some(Arc::new(store));
@@ -156,62 +157,67 @@ impl Builder {
         self
     }
 
-    /// Adds tools, such as a toolkit's.
+    /// Adds tools, such as those of a toolkit.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
         self
     }
 
-    /// Sets other bounds than the default. [`start`](Self::start) refuses bounds that no runtime can keep to.
+    /// Replaces the default bounds. [`start`](Self::start) refuses bounds that no runtime can keep.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// Sets a text that stands before every chat.
+    /// Sets the text that every model reads before a chat.
     #[must_use]
     pub fn system(mut self, text: impl Into<Arc<str>>) -> Self {
         self.system = Some(text.into());
         self
     }
 
-    /// Makes the chats that are first opened here temporary. Their texts and the instructions of their turns are erased from
-    /// the store when the runtime shuts down, or at the next start of any runtime after a crash. A turn that was open then
-    /// ends as cut off, and standing approvals of these chats are revoked. The ledger of their calls stays, and so do the
-    /// bytes that a deletion leaves in a database's file, until the store writes there again.
+    /// Makes the chats that are first opened in this runtime temporary. Their texts and the instructions of their turns
+    /// are erased from the store when the runtime shuts down or, after a crash, at the next start of any runtime. A
+    /// turn that was still open then ends as cut off, and standing approvals of these chats are revoked.
+    ///
+    /// The ledger of their calls is kept. A database's file also keeps the bytes that a deletion leaves in it until the
+    /// store writes there again.
     #[must_use]
     pub fn temporary_chats(mut self) -> Self {
         self.has_temporary_chats = true;
         self
     }
 
-    /// Sets the language of turns and calls that name none. By default each speaks the language of its text: a turn that of
-    /// what the user wrote, a call that of its arguments.
+    /// Sets the language of turns and calls that name none. By default, the language of a turn is that of the user's
+    /// text, and the language of a call is that of its arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
         self.language = Some(tag);
         self
     }
 
-    /// Adds a language in which the runtime says its own sentences, beside English and Korean. It is chosen by its tag.
+    /// Adds a language in which the runtime can write its own sentences, in addition to English and Korean. A turn or
+    /// call chooses it by its tag.
     #[must_use]
     pub fn add_language(mut self, language: &'static dyn Language) -> Self {
         self.languages.push(language);
         self
     }
 
-    /// Sets the time zone of turns and calls that name none, for users without one of their own: an IANA name, such as
-    /// `Asia/Seoul`. By default the machine's, as `TZ` and the system's settings have it at the start.
+    /// Sets the time zone of turns and calls that name none, if their user has none either. The name is an IANA name,
+    /// such as `Asia/Seoul`. By default it is the machine's zone at the start, as `TZ` or the system's settings name
+    /// it.
     #[must_use]
     pub fn time_zone(mut self, name: impl Into<Arc<str>>) -> Self {
         self.time_zones.of_all = Some(name.into());
         self
     }
 
-    /// Sets how a user's own time zone is found. It ranks before [`time_zone`](Self::time_zone) and behind the zone
-    /// that a turn or a call names. It is asked for each of them, so it must not block.
+    /// Sets the function that returns a user's own time zone. Its result takes precedence over
+    /// [`time_zone`](Self::time_zone), and a zone that a turn or call names takes precedence over its result. It is
+    /// called for each turn and call that names none, so it must not block.
     #[must_use]
     pub fn time_zone_of(
         mut self,
@@ -221,29 +227,30 @@ impl Builder {
         self
     }
 
-    /// Sets another clock than the operating system's.
+    /// Replaces the operating system's clock.
     #[must_use]
     pub fn clock(mut self, clock: impl Clock) -> Self {
         self.clock = Some(Arc::new(clock));
         self
     }
 
-    /// Adds a value that tools find by its type with `ToolContext::extension`.
+    /// Adds a value that tools read by its type with `ToolContext::extension`. It replaces an earlier value of the same
+    /// type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.extensions.insert(TypeId::of::<T>(), Box::new(value));
         self
     }
 
-    /// Replaces the process's panic hook by one that logs panics with their backtrace through `tracing`, whatever
-    /// `RUST_BACKTRACE` says. A handler that fails unexpectedly is logged with one, too.
+    /// Replaces the process's panic hook when the runtime starts. The new hook logs panics through `tracing` with a
+    /// backtrace, whatever `RUST_BACKTRACE` says. Unexpected failures of handlers are logged with a backtrace as well.
     #[must_use]
     pub fn panic_hook(mut self) -> Self {
         self.has_panic_hook = true;
         self
     }
 
-    /// Starts the runtime on the tokio runtime that this is called in. Dropping the future stops what has started.
+    /// Starts the runtime on the current Tokio runtime. Dropping the future stops what it has started.
     ///
     /// # Errors
     /// [`BuildError`] says what is missing or does not fit.

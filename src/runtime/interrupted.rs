@@ -1,4 +1,4 @@
-//! The sessions and calls that the end of a process cut off, as a start finds them.
+//! The sessions and calls that an earlier process left unfinished, as a start finds them.
 
 use std::{
     collections::{BTreeMap, HashMap, HashSet},
@@ -21,13 +21,14 @@ pub(crate) struct Interrupted(Mutex<BTreeMap<SessionId, CutOff>>);
 #[derive(Debug)]
 struct CutOff {
     user: UserId,
-    /// The moment until which a person can decide about its open request, if it has one.
+    /// The time until which a person can decide about its open request, if it has one.
     asks_until: Option<Timestamp>,
 }
 
 impl Interrupted {
-    /// Reads the interrupted sessions, and ends open calls whose turn is over: calls without a model, whose caller went
-    /// with its process. Returns those whose end the store did not take, for [`AbandonedCalls::end_later`].
+    /// Reads the interrupted sessions, and ends open calls that belong to none of their turns: calls without a model,
+    /// whose caller ended with its process. Also returns the calls whose end the store did not take, for
+    /// [`AbandonedCalls::end_later`].
     pub(crate) async fn find(
         handles: &RuntimeHandles,
     ) -> Result<(Self, AbandonedCalls), StoreError> {
@@ -48,7 +49,7 @@ impl Interrupted {
         Ok((Self(Mutex::new(interrupted)), abandoned))
     }
 
-    /// Takes a session out of the list; true once for each.
+    /// Removes a session from the list. Returns true the first time, and false if it is not in the list.
     pub(crate) fn take(&self, session: &SessionId) -> bool {
         self.sessions().remove(session).is_some()
     }
@@ -61,7 +62,7 @@ impl Interrupted {
         self.sessions().pop_first().map(|(session, cut_off)| (session, cut_off.user))
     }
 
-    /// Takes the sessions of this user whose request can be decided at this moment.
+    /// Removes and returns the sessions of this user that have a request which can be decided now.
     pub(crate) fn take_asking(&self, user: &UserId, now: Timestamp) -> Vec<SessionId> {
         let mut sessions = self.sessions();
         let asks = |cut_off: &CutOff| {

@@ -1,4 +1,4 @@
-//! The runtime: the actors, and the slots to its sessions.
+//! The runtime: its actors, its sessions, and its start and shutdown.
 
 pub(crate) mod block_on;
 pub(crate) mod builder;
@@ -31,9 +31,9 @@ use model_choice::ModelChoice;
 use shared::SharedRuntime;
 use time_zone::TimeZones;
 
-/// Many concurrent chats on one model or several, one store and one set of tools. Cheap to clone.
+/// Many concurrent chats that share one or more models, one store and one set of tools. It is cheap to clone.
 ///
-/// Dropping every clone does not stop running turns and calls: call [`Runtime::shutdown`].
+/// Dropping every clone does not stop running turns and calls. [`Runtime::shutdown`] does.
 ///
 /// ```
 /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
@@ -63,13 +63,13 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Gives the languages that it speaks: which one speaks for a tag, and which a text tells.
+    /// Returns the languages of this runtime, which choose a language by a tag or by a text.
     #[must_use]
     pub fn languages(&self) -> &Languages {
         self.shared.languages()
     }
 
-    /// Starts the actors of this configuration, and a runtime over them whose turns have these settings.
+    /// Starts the actors of this configuration, and a runtime whose turns have these settings.
     pub(crate) async fn start(
         config: RuntimeConfig,
         system: Option<Arc<str>>,
@@ -118,30 +118,30 @@ impl Runtime {
         Ok(Self { shared: Arc::new(shared) })
     }
 
-    /// Gives the tools of this runtime.
+    /// Returns the tools of this runtime.
     #[must_use]
     pub fn registry(&self) -> &ToolRegistry {
         &self.shared.handles.calls.registry
     }
 
-    /// Gives the names of the models, in the order of fall-back: a turn can choose each of them. Empty where the only
-    /// model was given without a name.
+    /// Returns the names of the models, in the order in which they replace each other. A turn can choose each of them.
+    /// The iterator is empty if the only model has no name.
     pub fn models(&self) -> impl Iterator<Item = &ModelName> {
         self.shared.handles.models.names()
     }
 
-    /// Reads the tool calls of all users that match, in the order in which they were proposed. A filter without a limit
-    /// returns all. [`User::ledger`](crate::User::ledger) reads those of one user.
+    /// Reads the tool calls of all users that match the filter, in the order in which they were proposed. A filter
+    /// without a limit returns all of them. [`User::ledger`](crate::User::ledger) reads those of one user.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins
-    /// [behind a call](LedgerFilter::behind) that its user and session do not have.
+    /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins [after a
+    /// call](LedgerFilter::behind) that its user or session does not have.
     pub async fn ledger(&self, filter: &LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
         self.shared.store().calls(filter).await
     }
 
-    /// Tells whether the runtime can serve; after shutdown it cannot. A handler that blocks its thread while it holds
-    /// the store's transaction counts against the store.
+    /// Returns whether the runtime can serve, and otherwise which of its actors cannot. After shutdown it cannot. The
+    /// store also counts as unhealthy while a handler that holds its transaction blocks its thread.
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &self.shared;
@@ -154,28 +154,30 @@ impl Runtime {
         shared.handles.health.borrow().clone()
     }
 
-    /// Counts the sessions in memory: those that are awake, and those that sleep while a handle or a subscriber is
-    /// kept.
+    /// Returns the number of sessions in memory: those that are awake, and sleeping ones that have a handle or a
+    /// subscriber.
     #[must_use]
     pub fn sessions_in_memory(&self) -> usize {
         self.shared.sessions.count()
     }
 
-    /// Counts the sessions that the last end cut off in mid-turn and that sleep still. They go on when they are opened, or
-    /// by [`resume_open`](Self::resume_open).
+    /// Returns the number of sessions that the end of an earlier process cut off in mid-turn and that have not woken
+    /// yet. Opening one, or [`resume_open`](Self::resume_open), wakes it.
     #[must_use]
     pub fn interrupted_sessions(&self) -> usize {
         self.shared.interrupted.count()
     }
 
-    /// Stops in order: no new turns begin, models stop, begun handlers finish and commit, the store is closed last.
-    /// Waits at most `Limits::shutdown_timeout`. Meanwhile chats can be read, turns dismissed and effects resolved.
+    /// Shuts down in order: no new turns begin, models stop, handlers that have begun finish and commit, and the store
+    /// is closed last. This takes at most `Limits::shutdown_timeout`. Until it is done, chats can be read, turns
+    /// dismissed and effects resolved.
     ///
-    /// Running turns stay open in the store with their questions, and go on after the next start. Those of a
-    /// [temporary chat](crate::Builder::temporary_chats) end with the next start.
+    /// Running turns stay open in the store together with their questions, and go on after the next start. Turns of a
+    /// [temporary chat](crate::Builder::temporary_chats) that are still open end with the next start.
     ///
     /// # Errors
-    /// [`ShutdownError`] if handlers or writes were still running then.
+    /// [`ShutdownError`] if handlers or writes were still running at the end of that time. They go on, and shutdown can
+    /// be tried again.
     pub async fn shutdown(&self) -> Result<(), ShutdownError> {
         let shared = &self.shared;
         shared.context.closing.cancel();
@@ -190,7 +192,7 @@ impl Runtime {
             shared.tasks().wait().await;
         })
         .await;
-        // Behind all ends that could still be told.
+        // After all ends that could still be published.
         shared.handles.calls.inboxes.close();
         if ended.is_err() {
             // The actors stay: a late end can still be recorded, and shutdown can be tried again.

@@ -1,4 +1,4 @@
-//! The models of a runtime by their names, and which of them a turn is asked of.
+//! The names of a runtime's models, and the choice of the model for a turn.
 
 use std::{fmt, sync::Arc};
 
@@ -10,7 +10,7 @@ use madang_actors::{
 
 use crate::error::{BuildError, Error};
 
-/// The name of a model that was given without one, where others stand beside it.
+/// The name of the model that was given without one, if there are others.
 const DEFAULT: &str = "default";
 
 /// The models of a builder.
@@ -22,7 +22,8 @@ pub(crate) struct ModelList {
 }
 
 impl ModelList {
-    /// Names all models, and puts them in the order of fall-back. A model that is alone needs no name.
+    /// Returns all models with their names, in the order in which they replace each other. A single model needs no
+    /// name.
     pub(crate) fn named(self) -> Result<Vec<NamedModel>, BuildError> {
         let Self { first, named } = self;
         let mut models = Vec::with_capacity(named.len() + 1);
@@ -55,8 +56,8 @@ pub(crate) struct ModelChoice {
 pub(crate) type OfSession = dyn Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync;
 
 impl ModelChoice {
-    /// Gives the name of the model that is asked for, else of the session's own, else of the first. `None` where the only
-    /// model has no name.
+    /// Returns the name of the model that the turn chose, or else of the session's model, or else of the first. Returns
+    /// `None` if the only model has no name.
     pub(crate) fn of(
         &self,
         (user, session): (&UserId, &SessionId),

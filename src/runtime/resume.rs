@@ -13,10 +13,10 @@ use crate::{Runtime, error::Error, runtime::shared::SharedRuntime};
 
 impl Runtime {
     /// Wakes every session that was cut off in mid-turn before this start, so that its turn goes on without a caller.
-    /// `Limits::max_resuming_sessions` go on at a time. Gives their number, once each of them has come to its end or
-    /// waits for a person.
+    /// At most `Limits::max_resuming_sessions` of them go on at the same time. Returns their number after each turn has
+    /// ended or waits for a person.
     ///
-    /// Dropping the future wakes no further session; those that woke go on.
+    /// Dropping the future wakes no further sessions. Those that are awake go on.
     pub async fn resume_open(&self) -> usize {
         let (mut running, mut count) = (JoinSet::new(), 0);
         loop {
@@ -38,9 +38,9 @@ impl Runtime {
 }
 
 impl SharedRuntime {
-    /// Wakes the sessions of this user that were cut off with an open approval request, so that it is asked again. Waits
-    /// for that, at most `Limits::ask_timeout`. A session that was cut off elsewhere sleeps on: it would go to the model,
-    /// for which `resume_open` has a bound.
+    /// Wakes the sessions of this user that were cut off with an open approval request, so that the request is asked
+    /// again. Waits for that, at most `Limits::ask_timeout`. Other sessions that were cut off stay asleep, because they
+    /// would go on to the model, and only `resume_open` bounds how many do so.
     pub(crate) async fn ask_again(&self, user: &UserId) {
         let sessions = self.interrupted.take_asking(user, self.clock().now());
         let slot = |session| self.sessions.slot(&session, user, self.limits());
@@ -55,8 +55,8 @@ impl SharedRuntime {
     }
 }
 
-/// Wakes a session; the future waits until its turn has ended or waits for a person. The request is sent before the
-/// future is polled, so a dropped future has woken the session all the same.
+/// Wakes a session. The future waits until its turn has ended or waits for a person. The request is sent before the
+/// future is polled, so the session wakes even if the future is dropped.
 fn goes_on(
     runtime: &SharedRuntime,
     slot: &Arc<SessionSlot>,
@@ -99,7 +99,7 @@ async fn follow(
     }
 }
 
-/// Waits for the end of a turn, or of the runtime where the turn is not known.
+/// Waits for the end of a turn, or for the runtime to close if the turn is not known.
 async fn is_over(end: Option<&mut oneshot::Receiver<TurnEnd>>, closing: &CancellationToken) {
     match end {
         // A session that ended before its turn sends no end.

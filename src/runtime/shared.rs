@@ -1,4 +1,4 @@
-//! What all handles of a runtime share: its actors, its sessions, and the way of a request to a session.
+//! What all handles of a runtime share: its actors, its sessions, and how a request reaches a session.
 
 use std::sync::{
     Arc,
@@ -31,7 +31,7 @@ pub(crate) struct SharedRuntime {
     pub(crate) interrupted: Interrupted,
     /// The calls without a model.
     pub(crate) direct_calls: DirectCalls,
-    /// Whether shutdown is past its last wait, so that no session may wake any more.
+    /// Whether shutdown has ended its last wait, so that no session may wake any more.
     pub(crate) is_closed: AtomicBool,
 }
 
@@ -56,8 +56,8 @@ impl SharedRuntime {
         self.context.store.store()
     }
 
-    /// Sends a request through a session's slot, and wakes the session if it sleeps. The session has the request, or
-    /// receives it when it wakes.
+    /// Sends a request through a session's slot, and wakes the session if it sleeps. On `Ok` the session has the
+    /// request, or receives it when it wakes.
     pub(crate) fn send(
         &self,
         slot: &Arc<SessionSlot>,
@@ -90,7 +90,7 @@ impl SharedRuntime {
         self.context.closing.is_cancelled()
     }
 
-    /// Returns whether the runtime has shut down: no session wakes any more.
+    /// Returns whether the runtime has shut down, so that no session wakes any more.
     pub(crate) fn is_closed(&self) -> bool {
         self.is_closed.load(Relaxed)
     }

@@ -6,7 +6,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use madang_actors::{protocol::UserId, session::UnknownTimeZone};
 use tracing::warn;
 
-/// The time zones that count where a turn or a call names none.
+/// The time zones of turns and calls that name none.
 #[derive(Clone, Default)]
 pub(crate) struct TimeZones {
     pub(crate) of_user: Option<Arc<OfUser>>,
@@ -16,7 +16,7 @@ pub(crate) struct TimeZones {
 pub(crate) type OfUser = dyn Fn(&UserId) -> Option<Arc<str>> + Send + Sync;
 
 impl TimeZones {
-    /// Looks the machine's zone up once, so that it stays the same for as long as a runtime lives.
+    /// Reads the machine's zone once, so that it stays the same as long as the runtime lives.
     pub(crate) fn started(mut self) -> Result<Self, UnknownTimeZone> {
         self.of_all = Some(match self.of_all {
             Some(name) => known(name)?,
@@ -25,7 +25,7 @@ impl TimeZones {
         Ok(self)
     }
 
-    /// Gives the zone that is asked for, else the user's own, else the default.
+    /// Returns the zone that was asked for, or else the user's own, or else the default.
     pub(crate) fn of(
         &self,
         user: &UserId,
@@ -54,7 +54,7 @@ fn known(name: Arc<str>) -> Result<Arc<str>, UnknownTimeZone> {
     if find(&name).is_some() { Ok(name) } else { Err(UnknownTimeZone { name }) }
 }
 
-/// Gives the machine's zone: that of `TZ`, else that of the system's settings.
+/// Returns the machine's zone: that of `TZ`, or else that of the system's settings.
 fn machines() -> Arc<str> {
     let setting = std::env::var("TZ").unwrap_or_default();
     match TimeZone::try_system() {
@@ -66,7 +66,7 @@ fn machines() -> Arc<str> {
     }
 }
 
-/// Gives the name of a zone; without one, the rule of `TZ`, or the offset that it has now.
+/// Returns the name of a zone. If it has none, returns the rule of `TZ`, or the zone's present offset.
 fn named(zone: &TimeZone, setting: &str) -> Arc<str> {
     if let Some(name) = zone.iana_name() {
         return name.into();

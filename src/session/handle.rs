@@ -21,9 +21,9 @@ use crate::{
     turn::handle::{Dismissed, Turn},
 };
 
-/// One chat of one user. Cheap to clone; dropping it dismisses nothing.
+/// A handle to one chat of one user. It is cheap to clone, and dropping it cancels nothing.
 ///
-/// [`send`](Self::send) begins a [`Turn`]. A turn's events show what its tools did, and ask for approvals:
+/// [`send`](Self::send) begins a [`Turn`]. Its events show what its tools did, and ask for approvals:
 ///
 /// ```
 /// # use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
@@ -64,20 +64,20 @@ impl Session {
         Self { slot, runtime }
     }
 
-    /// Gives the id of the session.
+    /// Returns the id of the session.
     #[must_use]
     pub fn id(&self) -> &SessionId {
         self.slot.session()
     }
 
-    /// Gives the user of the session.
+    /// Returns the user of the session.
     #[must_use]
     pub fn user(&self) -> &UserId {
         self.slot.user()
     }
 
-    /// Sends the user's text and returns the turn that it begins, once the text is stored. The holder of this handle
-    /// can be asked for approvals. Dropping the [`Turn`] cancels nothing.
+    /// Sends the user's text, and returns the turn that it begins after the text is stored. If a tool needs an
+    /// approval, the user is asked. Dropping the [`Turn`] cancels nothing.
     ///
     /// # Errors
     /// [`Error`] says why no turn began.
@@ -85,8 +85,8 @@ impl Session {
         self.send_with(text, TurnOptions::default()).await
     }
 
-    /// Sends the user's text with options of its own. With an idempotency key a repeated text begins nothing: it returns the
-    /// turn that it began the first time, whether that runs or has ended.
+    /// Sends the user's text with options of its own. If the options have an idempotency key, a repeated text begins
+    /// nothing. It returns the turn that the text began the first time, whether that turn still runs or has ended.
     ///
     /// # Errors
     /// [`Error`] says why no turn began.
@@ -118,8 +118,7 @@ impl Session {
         Ok(Turn::new(id, self.slot.clone(), self.runtime.clone(), end, live))
     }
 
-    /// Finds the running turn, if there is one. Another handle may have begun it, or its process cut it off and it goes
-    /// on.
+    /// Returns the running turn, if there is one. Another handle may have begun it, or it may go on after a crash.
     ///
     /// # Errors
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
@@ -129,20 +128,24 @@ impl Session {
         Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
 
-    /// Dismisses the running turn, whichever it is; [`dismiss_turn`](Self::dismiss_turn) names one. No bound refuses it.
+    /// Dismisses the running turn, whichever it is. [`dismiss_turn`](Self::dismiss_turn) dismisses one by its id. No
+    /// bound refuses a dismissal.
     ///
-    /// The model and open questions stop at once, and nothing more begins; a handler that runs ends later. The store has
-    /// the dismissal behind what that handler writes: [`Dismissed::stored`] waits for it. Dropping the future or the
-    /// [`Dismissed`] takes nothing back.
+    /// By default ([`OnDismiss::Stop`](crate::OnDismiss::Stop)) the model and open questions end at once, and nothing
+    /// more begins. With [`OnDismiss::Finish`](crate::OnDismiss::Finish) only open questions end, and the turn runs to
+    /// its end. In both cases a handler that runs is not cancelled.
+    ///
+    /// The dismissal is stored after what that handler writes, and [`Dismissed::stored`] waits for it. Dropping the
+    /// future or the [`Dismissed`] does not take the dismissal back.
     ///
     /// # Errors
-    /// [`Error::NoTurn`] if no turn runs.
+    /// [`Error::NoTurn`] if no turn runs, [`Error::Closed`] if the session cannot be reached.
     pub async fn dismiss(&self) -> Result<Dismissed, Error> {
         self.ask(|reply| SessionRequest::Dismiss { only: None, reply }).await.map(Dismissed::new)
     }
 
-    /// Clears the chat: the view of the person and the prompt of the model begin anew, and standing approvals end.
-    /// Stored messages and the ledger stay.
+    /// Clears the chat: the person's view and the model's prompt begin anew, and standing approvals end. Stored
+    /// messages and the ledger are kept.
     ///
     /// # Errors
     /// [`Error`] says why the chat was not cleared.
@@ -150,7 +153,7 @@ impl Session {
         self.ask(|reply| SessionRequest::Clear { reply }).await
     }
 
-    /// Gives the view that a screen shows, with all entries of the chat. [`view`](Self::view) gives a part of them.
+    /// Returns the view that a screen shows, with all entries of the chat. [`view`](Self::view) returns a page of them.
     ///
     /// # Errors
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
@@ -158,8 +161,8 @@ impl Session {
         self.view(ViewPage::ALL).await
     }
 
-    /// Gives the view with a page of its entries: the last ones, or those before an earlier page. A long chat is read
-    /// in pages, from its end.
+    /// Returns the view with one page of its entries: the last ones, or those before an earlier page. A long chat is
+    /// read in pages, from its end.
     ///
     /// # Errors
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
@@ -167,22 +170,24 @@ impl Session {
         self.ask(|reply| SessionRequest::State { page, reply }).await
     }
 
-    /// Reads the events from here on, at the reader's own pace. The first subscriber of a turn that goes on after a
-    /// start reads it from there. A slow reader is told so ([`StreamItem::Lagged`]), and then reads the missed events
+    /// Subscribes to the events from now on. If a turn went on after a crash and nobody has subscribed since, the
+    /// events begin with its resumption.
+    ///
+    /// Each subscriber reads at its own pace. A slow one receives [`StreamItem::Lagged`], and then the missed events
     /// from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
         self.slot.subscribe(&self.runtime.context.calls)
     }
 
-    /// Reads on behind the cursor of the last event read
-    /// ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)), also after the session has slept or the process
-    /// has ended. It reads the stored events first, then the new ones.
-    /// [`EventCursor::START`](crate::event::EventCursor::START) reads from the beginning. Each entry of the chat and each
-    /// end of a turn comes once and in order.
+    /// Subscribes to the events after the cursor of the last event read
+    /// ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)), even if the session has slept or the process has
+    /// ended since. The stored events come first, then the new ones.
+    /// [`EventCursor::START`](crate::event::EventCursor::START) reads from the beginning. Each entry of the chat and
+    /// each end of a turn comes once and in order.
     ///
-    /// Events of progress are told again as far as they are in memory. A [`FeedCursor`] also says which of them the
-    /// reader knows: while anything of the session is in memory, they come once too.
+    /// Events of progress are repeated if they are still in memory. A [`FeedCursor`] also says which of them the reader
+    /// knows, so they come only once while anything of the session is in memory.
     ///
     /// # Errors
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be woken.
@@ -195,8 +200,8 @@ impl Session {
         Ok(self.slot.subscribe_after(cursor, &self.runtime.context.calls))
     }
 
-    /// Decides about an approval request of this session. Exactly one decision wins; it counts once it is recorded.
-    /// Edited arguments that do not fit the tool are refused with their problems, and the request stays open.
+    /// Decides about an approval request of this session. Exactly one decision wins, and it counts after it is
+    /// recorded. Edited arguments that do not fit the tool are refused with their problems, and the request stays open.
     ///
     /// # Errors
     /// [`DecisionError`] says why the decision does not count.
@@ -208,8 +213,8 @@ impl Session {
         self.runtime.decide(self.user(), request.call, request.digest, decision).await
     }
 
-    /// Reads the standing approvals of this session, in the order in which they were given: tools that run without a
-    /// question. They survive sleep and restart, and end when they are revoked or the chat is cleared.
+    /// Reads the standing approvals of this session in the order in which they were given. Their tools run without a
+    /// question. They survive sleep and restarts, and end when they are revoked or the chat is cleared.
     ///
     /// # Errors
     /// [`Error::Store`] if the store cannot be read.
@@ -218,8 +223,8 @@ impl Session {
         Ok(rows.iter().filter_map(LedgerRow::standing_approval).collect())
     }
 
-    /// Ends the standing approvals of this tool in this session: its next call needs a question again. A call that
-    /// began before goes on. Without any approval it changes nothing.
+    /// Revokes the standing approvals of this tool in this session, so that its next call needs a question again. A
+    /// call that has begun goes on. Without such an approval nothing changes.
     ///
     /// # Errors
     /// [`Error::Store`] if the end could not be recorded.
@@ -232,7 +237,7 @@ impl Session {
         };
         match self.runtime.context.store.write(vec![revoke]).await {
             Ok(()) => Ok(()),
-            // Where only the reply was lost, no approval stands any more.
+            // If only the reply was lost, the approval has ended.
             Err(cause) if cause.may_have_happened() => {
                 let stands =
                     self.standing_approvals().await?.iter().any(|standing| *standing.tool == *tool);
@@ -242,9 +247,9 @@ impl Session {
         }
     }
 
-    /// Reads the calls of this session whose effect is unknown, in the order in which they were proposed. A tool
-    /// outside the store passed its deadline, failed unexpectedly, or was cut off by the end of its process. Some of
-    /// them may still run and will report their effect themselves.
+    /// Reads the calls of this session whose effect is unknown, in the order in which they were proposed. Their tools
+    /// work outside of the store and passed their deadline, failed unexpectedly, or were cut off by the end of the
+    /// process. Some of them may still run, and report their effect themselves when they end.
     ///
     /// # Errors
     /// [`Error::Store`] if the store cannot be read.
@@ -252,18 +257,18 @@ impl Session {
         self.calls(LedgerFilter::unresolved()).await
     }
 
-    /// Records what the user has found out about a call whose effect was unknown. From then on the model reads it with
-    /// the call, subscribers receive [`EventKind::ToolCallResolved`](crate::event::EventKind), and the ledger has the
-    /// user.
+    /// Records what the user has found out about a call whose effect was unknown. From then on the model reads the
+    /// resolution with the call, subscribers receive [`EventKind::ToolCallResolved`](crate::event::EventKind), and the
+    /// ledger names the user.
     ///
-    /// A resolution cannot be taken back, and exactly one wins. Once a person or the late end of its handler has
-    /// resolved a call, each later caller gets [`Error::NotUnknown`]. Dropping the future cancels nothing.
+    /// A resolution cannot be taken back, and exactly one wins. After a person or the late end of the handler has
+    /// resolved the call, each later caller receives [`Error::NotUnknown`]. Dropping the future cancels nothing.
     ///
     /// # Errors
     /// [`Error`] says why the resolution does not count.
     pub async fn resolve(&self, call: CallId, resolution: EffectResolution) -> Result<(), Error> {
         let (slot, context) = (self.slot.clone(), self.runtime.context.clone());
-        // In a task: once it is written, the session must be told.
+        // In a task: after it is written, the session must learn of it.
         let resolving = self
             .runtime
             .tasks()
@@ -279,7 +284,7 @@ impl Session {
         &self.runtime
     }
 
-    /// Asks the session, which wakes for it, and waits for the answer.
+    /// Sends a request to the session, which wakes for it, and waits for the answer.
     pub(crate) async fn ask<T>(
         &self,
         question: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> SessionRequest,
@@ -301,7 +306,7 @@ impl madang_actors::supervisor::InspectSession for Session {
     }
 }
 
-/// Tells whether this turn began after the subscription did. Its first event is told before its beginning is.
+/// Returns whether this turn began after the subscription did. A turn's first event is published before `send` returns.
 fn begins_in(live: &Subscription, turn: TurnId) -> bool {
     let mut probe = live.clone();
     std::iter::from_fn(|| probe.try_next()).any(|item| match item {

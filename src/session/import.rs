@@ -8,11 +8,12 @@ use madang_actors::{
 use crate::Session;
 
 impl Session {
-    /// Begins the chat with a history that was kept elsewhere, in order. The messages are stored in one write, as a turn
-    /// of their own that is over, and readers hear each with
-    /// [`EntryOrigin::Imported`](crate::event::EntryOrigin::Imported). Later turns read them like any other message.
+    /// Begins the chat with a history that was kept elsewhere, in order. The messages are stored in one write, as a
+    /// turn of their own that has ended, and its id is returned. Readers receive each message with
+    /// [`EntryOrigin::Imported`](crate::event::EntryOrigin::Imported), and later turns read them like any other
+    /// message.
     ///
-    /// Only a chat without any entry takes a history. Of two imports at once one wins, and no turn begins between the
+    /// Only a chat without any entry accepts a history. If two imports meet, one wins, and no turn begins between the
     /// messages. Dropping the future cancels nothing.
     ///
     /// ```

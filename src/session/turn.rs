@@ -1,4 +1,4 @@
-//! One turn of a session, named by its id: how it stands, and its dismissal.
+//! The status and the dismissal of a turn, by its id.
 
 use madang_actors::{
     port::StoredTurn,
@@ -13,12 +13,12 @@ use crate::{
 };
 
 impl Session {
-    /// Tells how a turn of this session stands, also one of long ago; `None` where no such turn has begun. An ended turn
-    /// is read from the store, and does not wake the session.
+    /// Returns the status of a turn of this session, however long ago it ended. Returns `None` if no such turn has
+    /// begun. An ended turn is read from the store, which does not wake the session.
     ///
     /// # Errors
-    /// [`Error::Store`] if the store cannot be read. [`Error::Overloaded`] or [`Error::Closed`] if
-    /// the turn is open and the session cannot be reached.
+    /// [`Error::Store`] if the store cannot be read. [`Error::Overloaded`] or [`Error::Closed`] if the turn is open and
+    /// the session cannot be reached.
     pub async fn turn_status(&self, turn: TurnId) -> Result<Option<TurnStatus>, Error> {
         let Some(mut stored) = self.stored_turn(turn).await? else { return Ok(None) };
         if stored.end.is_none() {
@@ -33,9 +33,9 @@ impl Session {
         TurnStatus::ended(turn, stored).ok_or(Error::Closed).map(Some)
     }
 
-    /// Dismisses this turn as [`dismiss`](Self::dismiss) does, or nothing: a dismissal that comes late never hits the
-    /// next turn. `None` where the turn is over, or [`When::Waits`] asks for an open question and it has none. No bound
-    /// refuses it.
+    /// Dismisses this turn as [`dismiss`](Self::dismiss) does, and no other: a dismissal that comes late never affects
+    /// the next turn. Returns `None` if the turn does not run, or if [`When::Waits`] asks for an open question and
+    /// there is none. No bound refuses a dismissal.
     ///
     /// # Errors
     /// [`Error::Closed`] if the session cannot be reached.

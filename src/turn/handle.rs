@@ -1,4 +1,4 @@
-//! A turn that began: its text, its events, its end.
+//! A handle to a turn: its text, its events, its end.
 
 use std::{
     future::poll_fn,
@@ -27,37 +27,41 @@ use crate::{
 /// Separates what the model says before a tool call from what it says after it.
 const BETWEEN_MESSAGES: &str = "\n\n";
 
-/// A turn that began, given by [`Session::send`](crate::Session::send): follow its [`events`](Self::events), wait for its
-/// [`outcome`](Self::outcome) or its [`text`](Self::text), in any order and as often as needed. Dropping the handle, or any
-/// future or stream made from it, cancels nothing. The turn goes on to its end, and the store keeps its text.
-/// [`Session::dismiss`](crate::Session::dismiss) and [`Session::dismiss_turn`](crate::Session::dismiss_turn) dismiss it.
+/// A handle to a turn that has begun, returned by [`Session::send`](crate::Session::send). Follow the turn by its
+/// [`events`](Self::events), or wait for its [`outcome`](Self::outcome) or its [`text`](Self::text), in any order and
+/// as often as needed.
+///
+/// Dropping the handle, or any future or stream made from it, cancels nothing. The turn goes on to its end, and the
+/// store keeps its text. [`Session::dismiss`](crate::Session::dismiss) and
+/// [`Session::dismiss_turn`](crate::Session::dismiss_turn) dismiss it.
 #[derive(Debug, Clone)]
 pub struct Turn {
     id: TurnId,
     slot: Arc<SessionSlot>,
     runtime: Arc<SharedRuntime>,
     end: WaitingEnd,
-    /// A subscription from before the turn's beginning. `None` if the turn existed already, and is read from the store.
+    /// A subscription from before the turn's beginning. `None` if the turn existed already; it is then read from the
+    /// store.
     live: Option<Subscription>,
 }
 
 /// The end of a turn that one session sends to all clones of a handle.
 type WaitingEnd = Shared<oneshot::Receiver<TurnEnd>>;
 
-/// All that came of a turn.
+/// The result of a turn: its text, its calls, its end and its cost.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TurnOutcome {
-    /// The text of all the model's messages. A blank line stands between two of them. A turn that did not answer has the
-    /// text until its end.
+    /// The text of all the model's messages, separated by blank lines. If the turn did not answer, this is the text
+    /// until its end.
     pub text: String,
     /// The tool calls, in the order in which they ended.
     pub calls: Vec<CallRecord>,
     /// How the turn ended.
     pub ending: TurnEnding,
-    /// Why the turn failed, and the same in words of its language, for a person; `None` if it did not fail.
+    /// Why the turn failed, and the same in the turn's language for a person. `None` if it did not fail.
     pub error: Option<(TurnError, String)>,
-    /// The cost of all its completions.
+    /// The tokens that all its completions used.
     pub usage: Usage,
 }
 
@@ -78,15 +82,15 @@ impl Turn {
         self.id
     }
 
-    /// Returns whether the text that gave this handle began the turn. A repeated text finds the turn that it began the first
-    /// time, and [`Session::turn`](crate::Session::turn) finds one that runs.
+    /// Returns whether the text that returned this handle began the turn. It is false if a repeated text found the turn
+    /// that it began the first time, or if [`Session::turn`](crate::Session::turn) found the running one.
     #[must_use]
     pub const fn is_new(&self) -> bool {
         self.live.is_some()
     }
 
-    /// Waits for the end of the turn and returns the text of all the model's messages in it. A blank line stands between two
-    /// of them. A turn that a tool stopped has the text until then.
+    /// Waits for the end of the turn and returns the text of all the model's messages in it, separated by blank lines.
+    /// If a tool stopped the turn, this is the text until then.
     ///
     /// A question of the turn stays open until another holder of the session answers it, or until it expires.
     ///
@@ -102,12 +106,13 @@ impl Turn {
         }
     }
 
-    /// Waits for the end of the turn and returns all that came of it, however it ended.
+    /// Waits for the end of the turn and returns its result, however it ended.
     ///
     /// # Errors
     /// [`ReplyError::NotRead`] if its events could not be read from the store. [`ReplyError::Interrupted`] if the store
-    /// fails, so that the turn cannot go on for now. [`ReplyError::Closed`] if the runtime was shut down and left the turn to
-    /// the next start. [`ReplyError::Dismissed`] if a dismissal ended it before its events said so.
+    /// fails, so that the turn cannot go on for now. [`ReplyError::Closed`] if the runtime was shut down and left the
+    /// turn to the next start. [`ReplyError::Dismissed`] if a dismissal closed this reader before the end of the turn
+    /// was published.
     pub async fn outcome(&self) -> Result<TurnOutcome, ReplyError> {
         let mut events = self.reader();
         let (mut text, mut calls) = (String::new(), Vec::new());
@@ -151,15 +156,15 @@ impl Turn {
         }
     }
 
-    /// Follows the turn from its first event to [`EventKind::TurnEnded`], also if the same idempotency key found a turn that
-    /// runs or has ended. The subscription began before the text was submitted, so it misses nothing, and each call of this
-    /// reads from the beginning.
+    /// Follows the turn from its first event to [`EventKind::TurnEnded`], even if an idempotency key found a turn that
+    /// runs or has ended. The subscription began before the text was submitted, so it misses nothing. Each call of this
+    /// method reads from the beginning.
     ///
-    /// The stream keeps a position, not a queue: a slow reader blocks no other. It receives how far it fell behind
-    /// ([`StreamItem::Lagged`]) and then reads the stored events from the store.
+    /// The stream keeps a position, not a queue, so a slow reader blocks no other. It receives how far it fell behind
+    /// ([`StreamItem::Lagged`]), and then the stored events from the store.
     ///
-    /// It ends early if the turn is left to the next start, if a dismissal closes this reader, and if the store fails, so that
-    /// the turn cannot go on for now ([`EventKind::TurnInterrupted`]).
+    /// The stream ends early if the turn is left to the next start, if a dismissal closes this reader, or if the store
+    /// fails, so that the turn cannot go on for now ([`EventKind::TurnInterrupted`]).
     #[must_use]
     pub fn events(&self) -> TurnEvents {
         let reader = self.reader();
@@ -167,11 +172,11 @@ impl Turn {
         TurnEvents { next: ReusableBoxFuture::new(read(reader)), epoch, is_over: false }
     }
 
-    /// Waits until the turn has ended and the store has the end, and returns it. It reads no events.
+    /// Waits until the turn has ended and its end is stored, and returns the end. It reads no events.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the store fails, so that the turn cannot go on for now. Also if the runtime was shut down
-    /// and left the turn to the next start. The ledger has the effects of its tools.
+    /// [`Error::Closed`] if the store fails, so that the turn cannot go on for now, or if the runtime was shut down and
+    /// left the turn to the next start. The ledger has the effects of its tools in either case.
     pub async fn ended(&self) -> Result<TurnEnd, Error> {
         self.end.clone().await.map_err(|_| Error::Closed)
     }
@@ -185,7 +190,8 @@ impl Turn {
     }
 }
 
-/// A dismissal that is in effect, given by [`Session::dismiss`](crate::Session::dismiss). Dropping it changes nothing.
+/// A dismissal that is in effect, returned by [`Session::dismiss`](crate::Session::dismiss). Dropping it takes nothing
+/// back.
 #[derive(Debug)]
 pub struct Dismissed(DismissalStored);
 
@@ -194,18 +200,18 @@ impl Dismissed {
         Self(stored)
     }
 
-    /// Waits until the store has the dismissal: from then on no restart goes on with the turn. It takes no longer than a
-    /// handler that writes at this moment, or [`Limits::store_timeout`](crate::Limits::store_timeout).
+    /// Waits until the store has the dismissal. From then on no restart goes on with the turn. This takes no longer
+    /// than a handler that writes at this moment, or [`Limits::store_timeout`](crate::Limits::store_timeout).
     ///
     /// # Errors
-    /// [`StoreError`] says why the store does not have it. The turn is over all the same while this process lives.
+    /// [`StoreError`] says why the store does not have it. The turn stays dismissed as long as this process lives.
     pub async fn stored(self) -> Result<(), StoreError> {
         self.0.await.unwrap_or(Err(StoreError::Silent))
     }
 }
 
-/// The events of one turn, in order, as a [`Stream`] that ends with the turn. [`next`](Self::next) reads it without
-/// another crate.
+/// The events of one turn, in order, as a [`Stream`] that ends with the turn. [`next`](Self::next) reads it without a
+/// crate for streams.
 #[derive(Debug)]
 pub struct TurnEvents {
     next: ReusableBoxFuture<'static, (TurnReader, Option<StreamItem>)>,
@@ -214,12 +220,13 @@ pub struct TurnEvents {
 }
 
 impl TurnEvents {
-    /// Waits for the next event; `None` when the turn has ended. Dropping the future loses nothing.
+    /// Waits for the next event. Returns `None` after the turn has ended. Dropping the future loses no event.
     pub async fn next(&mut self) -> Option<StreamItem> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Gives the name of the session's feed, for the [`FeedCursor`](crate::event::FeedCursor) behind one of these events.
+    /// Returns the name of the session's feed, which a [`FeedCursor`](crate::event::FeedCursor) after one of these
+    /// events contains.
     #[must_use]
     pub const fn epoch(&self) -> FeedEpoch {
         self.epoch
@@ -252,7 +259,7 @@ struct TurnReader {
     turn: TurnId,
     items: Subscription,
     waiting: WaitingEnd,
-    /// The end of the turn, once it was told: subscribers were told first.
+    /// The end of the turn, after it was received. Subscribers received it before.
     end: Option<Result<TurnEnd, Error>>,
     has_begun: bool,
     is_over: bool,

@@ -1,4 +1,4 @@
-//! How a turn of a session stands: whether it runs, or how it ended.
+//! The status of a turn: whether it runs, or how it ended.
 
 use madang_actors::{
     port::{StoredEnd, StoredTurn},
@@ -6,17 +6,17 @@ use madang_actors::{
     session::{RunningTurn, TurnEnd},
 };
 
-/// How a turn stands.
+/// The status of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnStatus {
     /// The id of the turn that was asked about.
     pub turn: TurnId,
     /// Whether it runs, or how it ended.
     pub phase: TurnPhase,
-    /// The cursor of its first event. A reader that subscribes behind [`EventCursor::before`] of it reads the whole turn.
-    /// [`EventCursor::START`] where the texts of a temporary chat were erased.
+    /// The cursor of its first event. A reader that subscribes after [`EventCursor::before`] of it reads the whole
+    /// turn. [`EventCursor::START`] if the texts of a temporary chat were erased.
     pub first: EventCursor,
-    /// The cursor of its last event until now; of an ended turn, that of its end.
+    /// The cursor of its last event so far. If the turn has ended, this is the cursor of its end.
     pub last: EventCursor,
 }
 
@@ -41,7 +41,7 @@ impl TurnStatus {
             TurnPhase::Waiting { approval_request: Box::new(approval_request) }
         });
         let first = EventCursor::of_entry(first);
-        // The user's message is stored, and may not be told yet.
+        // The user's message is stored, but may not be published yet.
         Self { turn, phase, first, last: last.max(first) }
     }
 
