@@ -1,6 +1,6 @@
 //! The panic hook that logs a handler's panic with its backtrace.
 //!
-//! The spans and metrics themselves, and all their names, are in [`madang_actors::telemetry`].
+//! The spans and metrics, and all their names, are in [`madang_actors::telemetry`].
 
 use std::{backtrace::Backtrace, panic, sync::Once};
 

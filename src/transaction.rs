@@ -1,7 +1,8 @@
-//! The embedder's own writes, in the writer's transaction.
+//! The application's own writes, in the writer's transaction.
 //!
-//! [`Runtime::transaction`](crate::Runtime::transaction) lends the writer's connection to a [`TransactionFn`] and commits
-//! what it wrote, or nothing. A [`TransactionError`] says why nothing was written, or that the tables alone can tell.
+//! [`Runtime::transaction`](crate::Runtime::transaction) lends the writer's connection to a [`TransactionFn`] and
+//! commits all that it wrote, or nothing. A [`TransactionError`] says why nothing was written, or that only the tables
+//! show whether it was.
 
 use std::{any::Any, future::Future, panic::Location, time::Duration};
 
@@ -18,8 +19,8 @@ use crate::Runtime;
 /// A function for [`Runtime::transaction`]: `async move |db: &mut C| -> Result<T, E> { .. }`, or an `async fn` of that
 /// form. `X` is the `&mut C`.
 ///
-/// Implemented for functions and closures only. It says what `AsyncFnOnce` cannot say yet: that the future may go from
-/// thread to thread.
+/// It is implemented for functions and closures only. It says what `AsyncFnOnce` cannot say yet: that the future may
+/// move from thread to thread.
 pub trait TransactionFn<X>: Send + 'static {
     /// The value of a success.
     type Value;
@@ -44,11 +45,12 @@ where
     }
 }
 
-/// A reason why an embedder's transaction has no result. But for [`Unknown`](Self::Unknown), none of it was written.
+/// A reason why an application's transaction has no result. None of it was written, except perhaps with
+/// [`Unknown`](Self::Unknown).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionError<E> {
-    /// The function gave this error; its writes were undone, and no others.
+    /// The function returned this error. Its writes were undone, and no others.
     #[error("the function of the transaction failed")]
     Failed(#[source] E),
     /// The function passed `Limits::transaction_deadline`; it was dropped and its writes were undone.
@@ -60,7 +62,7 @@ pub enum TransactionError<E> {
     /// The store could not be used, is overloaded, or refused the commit.
     #[error("nothing of the transaction was written")]
     NotWritten(#[source] StoreError),
-    /// The commit gave no answer that can be trusted: only the tables tell whether it happened.
+    /// The result of the commit is unknown. Only the tables show whether it happened.
     #[error("whether the transaction was written is not known")]
     Unknown(#[source] StoreError),
     /// The store lends another kind of connection.
@@ -77,16 +79,17 @@ pub enum TransactionError<E> {
 }
 
 impl Runtime {
-    /// Writes the embedder's own tables, in the store's file, through the store's one writer. It shares the queue of
-    /// tools and chats, and their deadline (`Limits::transaction_deadline`, about 250 ms from the moment the connection
-    /// is lent). It has a savepoint of its own, and commits together with the other jobs that wait. So the database is
-    /// never busy, and the write costs a fraction of a commit.
+    /// Writes the application's own tables, in the store's file, through the store's one writer. The writes have a
+    /// savepoint of their own, and are committed together with the other jobs that wait. So the database is never busy,
+    /// and the write costs a fraction of a commit. They share the queue of tools and chats, and their deadline:
+    /// `Limits::transaction_deadline`, about 250 ms from the time at which the connection is lent.
     ///
     /// The function does database work only, with plain sqlx on the connection; slow work comes before. It must not run
-    /// `BEGIN`, `COMMIT` or `ROLLBACK`: all its writes are lost then. Parts that may fail by themselves are
-    /// [`savepoint`](crate::store::savepoint)s. Its result is given only after the commit.
+    /// `BEGIN`, `COMMIT` or `ROLLBACK`, because all its writes are lost then. Parts that may fail on their own are
+    /// [`savepoint`](crate::store::savepoint)s. The function's result is returned only after the commit.
     ///
-    /// Dropping the future cancels nothing: once polled, the transaction comes to its end, and shutdown waits for it.
+    /// Dropping the future after it was polled cancels nothing: the transaction runs to its end, and shutdown waits for
+    /// it.
     ///
     /// ```no_run
     /// # use sqlx::SqliteConnection;
@@ -101,7 +104,7 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// [`TransactionError`]: no write happened, unless it is [`Unknown`](TransactionError::Unknown).
+    /// [`TransactionError`]. Nothing was written, except perhaps with [`Unknown`](TransactionError::Unknown).
     #[track_caller]
     pub fn transaction<C, T, E, F>(
         &self,

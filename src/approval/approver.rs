@@ -1,4 +1,4 @@
-//! A function that decides about a call without a model, in place of a person that reads the request elsewhere.
+//! What decides about a call without a model, in place of a person who reads the request elsewhere.
 
 use std::{
     fmt,
@@ -14,18 +14,18 @@ use tracing::debug;
 
 use crate::{RunningCall, runtime::shared::SharedRuntime};
 
-/// Decides about a call without a model ([`Call::approver`](crate::Call::approver)). An "always" covers later calls of the call's session, which is one of
-/// its own by default.
+/// Decides about a call without a model ([`Call::approver`](crate::Call::approver)). An "always" covers
+/// later calls of the call's session. By default that is a session of its own.
 #[derive(Default)]
 #[non_exhaustive]
 pub enum Approver {
-    /// Asks no person: a destructive call is cancelled as unreachable.
+    /// Asks no person. A destructive call ends as unreachable.
     #[default]
     None,
-    /// Decides so.
+    /// Decides the request like this.
     Decided(Decision),
-    /// Asks this function, and asks it again where the arguments that it typed do not fit the tool. `None` leaves the
-    /// request open until it expires.
+    /// Calls this function with the request. It is called again if the arguments that it edited do not fit the tool. If
+    /// it returns `None`, the request stays open until it expires.
     Ask(Box<dyn Fn(ApprovalRequest) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
 }
 

@@ -15,8 +15,9 @@ pub struct FnModel<F> {
 }
 
 /// Makes a model from an async function that answers a request: a client of a remote model, or a few lines for a test.
-/// Text that it pushes into [`Deltas`] is streamed; the returned [`Completion`] counts. A dismissal of the turn drops
-/// the future.
+/// Text that the function pushes into [`Deltas`] is streamed, and the [`Completion`] that it returns counts. The future
+/// is dropped when its completion is cancelled, as when a turn is dismissed with
+/// [`OnDismiss::Stop`](crate::OnDismiss::Stop).
 pub fn from_fn<F, Fut>(name: impl Into<Cow<'static, str>>, answer: F) -> FnModel<F>
 where
     F: Fn(CompletionRequest, Deltas) -> Fut + Send + Sync + 'static,
@@ -28,7 +29,7 @@ where
 }
 
 impl<F> FnModel<F> {
-    /// Sets how many completions run at once; the rest wait in a fair queue. Without it, none waits.
+    /// Sets how many completions run at once. The rest wait in a fair queue. By default none waits.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.info.max_concurrent = count;

@@ -1,7 +1,7 @@
 //! The traits of handlers: async functions that borrow their context, and perhaps a connection, as long as they run.
 //!
-//! The traits are implemented for functions and closures. They say what `AsyncFn` cannot say yet: that the future
-//! may go from thread to thread. So an async closure that borrows a captured value is refused; give a method to
+//! The traits are implemented for functions and closures. They say what `AsyncFn` cannot say yet: that the future may
+//! move from thread to thread. An async closure that borrows a captured value is therefore refused. Pass a method to
 //! [`with`](super::with) instead.
 
 use std::future::Future;

@@ -1,4 +1,4 @@
-//! What the kinds of handlers are given: typed arguments, a connection, prepared work.
+//! The parameters of each kind of handler: typed arguments, a connection, prepared work.
 
 use std::any::{Any, type_name};
 
@@ -8,7 +8,7 @@ use madang_actors::{
 };
 use serde::Serialize;
 
-/// The future of a handler, or of work beside it.
+/// The future of a handler, or of work before it.
 type Work<'a, T> = BoxFuture<'a, ToolResult<T>>;
 
 /// A handler of any kind, for arguments of one type.
@@ -19,7 +19,7 @@ pub(super) type Handler<A> =
 pub(super) type Preparing<A> =
     dyn for<'a> Fn(A, &'a ToolContext) -> Work<'a, Prepared> + Send + Sync;
 
-/// Tells what will happen to arguments of one type, by what the database has.
+/// Describes what a call will do, from what the database has.
 pub(super) type Look<A> =
     dyn for<'a> Fn(A, &'a ToolContext, &'a mut (dyn Any + Send)) -> Work<'a, String> + Send + Sync;
 
@@ -42,7 +42,7 @@ pub(super) fn misuse<T>() -> ToolFault {
     ToolFault::unexpected(Fault::default(), cause)
 }
 
-/// Takes a [`ToolOutcome`] as it is; any other value is the data of a success.
+/// Returns a [`ToolOutcome`] as it is, and any other value as the data of a success.
 pub(super) fn outcome_of<T: Serialize + Any>(data: T) -> ToolResult<ToolOutcome> {
     let mut data = Some(data);
     if let Some(outcome) = (&mut data as &mut dyn Any).downcast_mut::<Option<ToolOutcome>>() {

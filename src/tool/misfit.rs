@@ -1,4 +1,4 @@
-//! Problems of arguments that fit the schema but not the type behind it, without the value in them.
+//! Problems of arguments that fit the schema but not the type of the handler, without the value in them.
 
 use madang_actors::protocol::{Breach, Problem};
 use serde::de::DeserializeOwned;
@@ -56,7 +56,7 @@ fn in_json(expected: &str) -> Option<String> {
         "a string" | "a boolean" | "a character" => expected,
         "a map" => "an object",
         "a sequence" => "a list",
-        // The names of an enumeration stand in its schema.
+        // The names of an enumeration are in its schema.
         _ if expected.starts_with('`') || expected.starts_with("one of `") => expected,
         _ => return None,
     };

@@ -1,4 +1,4 @@
-//! How tools are written: a typed async function becomes a [`Tool`], its argument struct the schema.
+//! Tools: a typed async function becomes a [`Tool`], and the type of its arguments becomes the schema.
 //!
 //! ```
 //! use madang::tool::{self, EffectPolicy, ToolContext, ToolResult};
@@ -20,16 +20,17 @@
 //! # Ok::<(), tool::RegistryError>(())
 //! ```
 //!
-//! - [`plain`]: no database. What it does elsewhere cannot be undone, so past its deadline it is left to end.
+//! - [`plain`]: no database. What it does elsewhere cannot be undone, so it is not cut off at its deadline.
 //! - [`reading`]: a connection that cannot write.
 //! - [`transactional`]: writes in the transaction of the call's ledger entry, and has about 250 ms for it.
 //! - [`prepared`]: the same, with slow work before the transaction is taken.
 //! - [`with`]: methods of a value that several tools share. [`from_schema`]: a schema written by hand.
 //!
 //! Invariants:
-//! - A handler runs only with arguments that its schema allows; where it must ask, only once a person has approved.
-//! - After a crash the writes of a transactional tool and the record of its end are both there, or neither.
-//! - The model and the person read `Err(ToolFault::rule("code", reason))` as it is; of another error, its type only.
+//! - A handler runs only with arguments that its schema allows, and only after a person has approved if it must ask.
+//! - After a crash, either both the writes of a transactional tool and the record of its end are there, or neither is.
+//! - The model and the person read `Err(ToolFault::rule("code", reason))` as it is. Of any other error they read only
+//!   the type.
 
 mod async_fn;
 mod handler;

@@ -19,7 +19,7 @@ pub(super) fn parameters_of<A: JsonSchema>() -> Value {
     if !keywords.contains_key("type") && is_object_in_every_form(keywords) {
         keywords.insert("type".to_owned(), json!("object"));
     }
-    // A struct without fields has no key at all, which the validator can only tell by an empty list of them.
+    // A struct without fields has no keys, which the validator only learns from an empty list of them.
     let speaks_of_keys = ["properties", "additionalProperties", "oneOf", "anyOf", "allOf", "$ref"];
     if keywords.get("type") == Some(&json!("object"))
         && !speaks_of_keys.iter().any(|key| keywords.contains_key(*key))
@@ -29,8 +29,8 @@ pub(super) fn parameters_of<A: JsonSchema>() -> Value {
     schema
 }
 
-/// Makes every part of a schema agree with the type behind it. It gets the bounds of a whole number that the type
-/// cannot pass. It has no name of a Rust type, and no null as a default, which means that the key is left out.
+/// Makes every part of a schema agree with the Rust type. A whole number receives the bounds of its type. Names of Rust
+/// types are removed, and so is null as a default, which means that the key is left out.
 fn agree_with_type(part: &mut Value) {
     match part {
         Value::Object(keywords) => {
@@ -54,7 +54,7 @@ fn agree_with_type(part: &mut Value) {
     }
 }
 
-/// Gives the bounds of a whole number of this format.
+/// Returns the bounds of a whole number of this format.
 fn bounds_of(format: &str) -> Option<(Value, Value)> {
     Some(match format {
         "int8" => (json!(i8::MIN), json!(i8::MAX)),
@@ -80,7 +80,7 @@ fn tighter(keywords: &Map<String, Value>, key: &str, of_type: Value) -> Value {
     if is_within { written.clone() } else { of_type }
 }
 
-/// Gives a bound as a whole number with all its digits, of which a double loses those beyond 2^53.
+/// Returns a bound as a whole number with all its digits; a double loses those beyond 2^53.
 fn whole(bound: &Value, rounded: fn(f64) -> f64) -> Option<i128> {
     let of_64_bits = bound.as_i64().map(i128::from).or_else(|| bound.as_u64().map(i128::from));
     #[expect(
@@ -90,8 +90,8 @@ fn whole(bound: &Value, rounded: fn(f64) -> f64) -> Option<i128> {
     of_64_bits.or_else(|| bound.as_f64().map(|bound| rounded(bound) as i128))
 }
 
-/// Tells whether every form is an object: an enum with fields in each variant is one, though its schema says so for
-/// each variant only.
+/// Returns whether every form is an object. An enum with fields in each variant is one, although its schema says so
+/// only for each variant.
 fn is_object_in_every_form(keywords: &Map<String, Value>) -> bool {
     let forms = keywords.get("oneOf").or_else(|| keywords.get("anyOf")).and_then(Value::as_array);
     forms.is_some_and(|forms| forms.iter().all(|form| form.get("type") == Some(&json!("object"))))

@@ -20,8 +20,8 @@ use super::{
     schema::parameters_of,
 };
 
-/// Makes a tool without a connection, for work outside the database. `Destructive` unless [`effect`](TypedTool::effect)
-/// says otherwise.
+/// Makes a tool without a connection, for work outside of the database. It is `Destructive` unless
+/// [`effect`](TypedTool::effect) sets another effect.
 pub fn plain<A, F>(
     name: impl Into<Arc<str>>,
     description: impl Into<Arc<str>>,
@@ -53,10 +53,11 @@ where
     storing(name, description, run, Need::Reader).effect(EffectPolicy::Read)
 }
 
-/// Makes a tool that writes the application's database in the ledger's own transaction. `Destructive` unless
-/// [`effect`](TypedTool::effect) says `Write`.
+/// Makes a tool that writes the application's database in the ledger's own transaction. It is `Destructive` unless
+/// [`effect`](TypedTool::effect) sets `Write`.
 ///
-/// It does database work only: past its deadline of about 250 ms its future is dropped and its writes are undone.
+/// The function does database work only. At its deadline of about 250 ms its future is dropped and its writes are
+/// undone.
 pub fn transactional<A, C, F>(
     name: impl Into<Arc<str>>,
     description: impl Into<Arc<str>>,
@@ -92,7 +93,7 @@ where
     TypedTool { needs: Some(need), ..typed(name, description, handler) }
 }
 
-/// Makes a [`transactional`] tool with slow work before: `prepare` runs without a transaction, and `run` is given its
+/// Makes a [`transactional`] tool with slow work before: `prepare` runs without a transaction, and `run` receives its
 /// result.
 pub fn prepared<A, P, C, F, G>(
     name: impl Into<Arc<str>>,
@@ -200,22 +201,22 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Bounds the time that its handler may take.
+    /// Sets the most time that its handler may take.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.spec = self.spec.timeout(timeout);
         self
     }
 
-    /// Bounds the number of its handlers that run at once.
+    /// Sets the most handlers of this tool that run at once.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.spec = self.spec.max_concurrent(count);
         self
     }
 
-    /// Names the resource that a call works on, so that calls on the same [`Resource`] wait for one another. They may
-    /// be of any session, user and tool that names the same key. A call with `None` waits for no other.
+    /// Names the resource that a call works on. Calls on the same [`Resource`] wait for one another, whatever their
+    /// session, user and tool. A call for which this returns `None` waits for no other.
     #[must_use]
     pub fn resource(
         mut self,
@@ -225,23 +226,23 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Names the tool that gives a part of this one's data, for when the whole is too large for the model.
+    /// Names the tool that returns a part of this one's data, for the model to call if all of it is too large.
     #[must_use]
     pub fn narrower(mut self, name: impl Into<Arc<str>>) -> Self {
         self.spec = self.spec.narrower(name);
         self
     }
 
-    /// Chooses the calls that a person must confirm; without it, all calls of a destructive tool.
+    /// Chooses the calls that a person must approve. By default these are all calls of a destructive tool.
     #[must_use]
     pub fn asks(mut self, asks: impl Fn(&A) -> bool + Send + Sync + 'static) -> Self {
         self.asks = Some(Box::new(asks));
         self
     }
 
-    /// Tells what will happen, such as the number of rows to go or the name of an item. It reads the database when the
-    /// question is asked, on a connection that cannot write. It ranks before [`consequence`](Self::consequence), which
-    /// speaks where this fails.
+    /// Describes what will happen, such as the number of rows to be deleted or the name of an item, from what the
+    /// database has when the question is asked. The connection cannot write. This takes precedence over
+    /// [`consequence`](Self::consequence), which is used if this fails.
     #[must_use]
     pub fn consequence_from<C, F>(mut self, tell: F) -> Self
     where
@@ -260,7 +261,7 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Tells what will happen, for the question to a person.
+    /// Describes what will happen, for the question to a person.
     #[must_use]
     pub fn consequence(
         mut self,

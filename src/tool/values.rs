@@ -1,6 +1,8 @@
-//! How many values a JSON text has, counted while it comes. A tree of many small ones takes fifty times their bytes.
+//! Counts the values of a JSON text while it arrives, because a tree of many small values takes fifty times their
+//! bytes.
 
-/// Counts the values of a JSON text that comes in pieces, before anything reads it. Of another text it gives some number.
+/// Counts the values of a JSON text that comes in pieces, before anything parses it. For a text that is not JSON the
+/// number means nothing.
 #[derive(Debug)]
 pub struct ValueCount {
     values: usize,
@@ -9,14 +11,14 @@ pub struct ValueCount {
 }
 
 impl Default for ValueCount {
-    /// Begins a text, which has one value at least.
+    /// Begins a text, which has at least one value.
     fn default() -> Self {
         Self { values: 1, is_text: false, is_escaped: false }
     }
 }
 
 impl ValueCount {
-    /// Reads a piece, and gives the values so far.
+    /// Reads a piece, and returns the number of values so far.
     pub fn read(&mut self, piece: &[u8]) -> usize {
         for byte in piece {
             match byte {

@@ -90,7 +90,7 @@ impl<S: Send + Sync + 'static> With<S> {
     }
 }
 
-/// A function that is given the state first.
+/// A function that receives the state first.
 struct Bound<S, F> {
     state: Arc<S>,
     run: F,

@@ -21,7 +21,7 @@ pub(super) enum Command {
     Unconstrained { id: u64, tools: Vec<ToolSpec>, reply: blocking::SyncSender<Vec<Unconstrained>> },
 }
 
-/// The listener of a completion. Dropping it gives the permit of the completion back.
+/// The caller of a completion. Dropping it frees the permit of the completion.
 pub(super) struct Responder {
     pub(super) deltas: Deltas,
     pub(super) reply: oneshot::Sender<Result<Completion, ModelError>>,

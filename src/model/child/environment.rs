@@ -1,4 +1,4 @@
-//! Which variables of its environment a program passes on to the process of its model.
+//! Selects the environment variables that a program passes on to the process of its model.
 
 use std::ffi::{OsStr, OsString};
 
@@ -42,8 +42,8 @@ const BEGINNINGS: [&str; 14] = [
 /// Words in the names of secrets. A variable with one of them stays here, however its name begins.
 const SECRETS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
-/// Keeps the variables that a model's process needs. A file of a model may be hostile. So what reads it must not hold keys of
-/// providers or databases.
+/// Returns the variables that a model's process needs. A model file may be hostile, so the process that reads it must
+/// not have the keys of providers or databases.
 pub(super) fn passed_on(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {
@@ -51,7 +51,7 @@ pub(super) fn passed_on(
 }
 
 fn is_passed_on(name: &OsStr) -> bool {
-    // Windows does not tell capitals from small letters.
+    // Windows ignores the case of these names.
     let Some(name) = name.to_str().map(str::to_ascii_uppercase) else { return false };
     let is_wanted =
         NAMES.contains(&&*name) || BEGINNINGS.iter().any(|begin| name.starts_with(begin));

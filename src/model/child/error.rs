@@ -4,7 +4,7 @@ use std::{error::Error, io, path::PathBuf, process::ExitStatus, sync::Arc, time:
 
 use super::{frame::FrameError, watch::Hang, wire::ErrorReport};
 
-/// The reason why a model in a process of its own cannot be loaded.
+/// A reason why a model in a process of its own cannot be loaded.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChildError {
@@ -32,7 +32,7 @@ pub enum ChildError {
     /// The thread that watches the process did not start, or ended.
     #[error("failed to watch over the model's process")]
     Thread {
-        /// The system's error, if it gave one.
+        /// The system's error, if there was one.
         #[source]
         cause: Option<io::Error>,
     },

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, de::DeserializeOwned};
 
-/// The longest JSON of a frame: a chat of some million tokens. A larger number is no length.
+/// The longest JSON of a frame: a chat of some million tokens. A larger number cannot be a length.
 pub(super) const MAX_BYTES: usize = 64 << 20;
 
 const HEAD: usize = 4;

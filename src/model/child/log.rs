@@ -63,7 +63,7 @@ impl Log {
 /// panic.
 fn level(line: &str) -> Level {
     let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
-    // A time may stand before the level.
+    // A time may come before the level.
     let said = line
         .split_whitespace()
         .take(2)

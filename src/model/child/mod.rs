@@ -1,7 +1,7 @@
 //! Runs a model in a process of its own, so that a crash of the model does not end the program.
 //!
 //! The program starts a child, usually itself with other arguments. Both exchange frames of JSON over the child's
-//! standard input and output. In the program, [`ChildModel`] is the model; in the child, [`serve`] lets any
+//! standard input and output. In the program, [`ChildModel`] is the model. In the child, [`serve`] lets any
 //! [`ChatModel`] answer.
 //!
 //! ```no_run
@@ -12,15 +12,15 @@
 //! ```
 //!
 //! A request goes from the handle (`command`) to the thread of `supervisor`, which writes it to the child (`process`).
-//! `serve` completes it there, and its deltas come back the same way. The decisions are pure: `supervision`, with
-//! `open` (requests), `blame` (requests that ended children), `restarts` and `watch` (hangs). `frame`, `wire` and `log`
-//! define the bytes in the pipes.
+//! There `serve` completes it, and its deltas return the same way. The decisions are pure: `supervision`, with `open`
+//! (requests), `blame` (requests that ended children), `restarts` and `watch` (hangs). `frame`, `wire` and `log` define
+//! the bytes in the pipes.
 //!
 //! Invariants:
-//! - A request that streamed no output is asked again at most once; any other fails when its child dies.
+//! - A request that streamed no output is asked again at most once. Any other fails when its child dies.
 //! - A request that ran when two children ended is refused from then on.
-//! - A child ends with its program, and no zombie stays.
-//! - A child knows only the variables of `environment`, and can gain no rights.
+//! - A child ends with its program, and no zombie remains.
+//! - A child receives only the variables that `environment` selects, and can gain no rights.
 
 mod blame;
 mod command;
@@ -74,12 +74,13 @@ use wire::Loaded;
 /// A model that runs in another process.
 ///
 /// When the process ends or hangs, another one starts. Completions that streamed no output are asked again, once and
-/// one at a time, so that a second death shows the guilty one. The others fail with [`ModelError::ENGINE_DIED`]. A
-/// request that ran when two processes ended is refused with [`ChildModel::KILLED_ENGINE`], also when it is sent again.
+/// one at a time, so that a second death shows which request caused it. The others fail with
+/// [`ModelError::ENGINE_DIED`]. A request that ran when two processes ended is refused with
+/// [`ChildModel::KILLED_ENGINE`], even if it is sent again.
 ///
-/// An OS thread owns the process. Dropping the model blocks the calling thread until the process ends, and kills it
-/// after [`ChildOptions::end_within`]. If this program ends without a drop, the child sees the end of its input and
-/// ends. On Linux the kernel ends it too, even if it hangs.
+/// An OS thread owns the process. Dropping the model blocks the calling thread until the process has ended, and kills
+/// it after [`ChildOptions::end_within`]. If this program ends without dropping the model, the child reads the end of
+/// its input and ends. On Linux the kernel ends it too, even if it hangs.
 #[derive(Debug)]
 pub struct ChildModel {
     info: ModelInfo,
@@ -122,7 +123,7 @@ impl ChildModel {
         })
     }
 
-    /// Counts what happened to the processes so far.
+    /// Returns what has happened to the processes so far.
     #[must_use]
     pub fn stats(&self) -> ChildStats {
         self.seen().stats

@@ -34,7 +34,7 @@ enum Stage {
     },
 }
 
-/// The end of a request that the child does not end.
+/// The reason why this thread ends a request, and not the child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// Its child died, and it cannot be asked again.
@@ -47,12 +47,12 @@ pub(super) enum Fate {
     Unloadable,
 }
 
-/// The effect of a cancellation.
+/// What a cancellation requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Withdrawn {
     /// It had not begun, and is removed.
     Gone,
-    /// The child must be told.
+    /// A message to the child.
     Tell,
     /// Nothing is left to do.
     Known,
@@ -66,12 +66,12 @@ impl Open {
         self.entries.is_empty()
     }
 
-    /// Tells whether the child has anything to do.
+    /// Returns whether the child has anything to do.
     pub(super) fn is_busy(&self) -> bool {
         self.running().next().is_some()
     }
 
-    /// Adds a request behind all others.
+    /// Adds a request after all others.
     pub(super) fn push(&mut self, id: u64, request: CompletionRequest, is_suspect: bool) {
         let entry = Entry { request, stage: Stage::Waits, is_suspect, is_asked_again: false };
         self.entries.insert(id, entry);
@@ -79,7 +79,7 @@ impl Open {
     }
 
     /// Returns the next request that may run, if at most this many may run at once. A suspect waits until no other
-    /// request runs, and the requests behind it wait for its end, so no innocent one becomes suspect.
+    /// request runs, and later requests wait for its end, so that no innocent request becomes suspect.
     pub(super) fn next(&mut self, most: usize) -> Option<u64> {
         let id = *self.line.front()?;
         let is_suspect = self.entries.get(&id)?.is_suspect;

@@ -10,7 +10,7 @@ use std::{
 /// Longer than any process runs, and short enough to add to a moment. Longer times are cut to this.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60);
 
-/// Names the program that serves the model, and sets how it is watched.
+/// Options of a model in a process of its own: the program that serves it, and how it is watched.
 #[non_exhaustive]
 pub struct ChildOptions {
     pub(super) program: PathBuf,
@@ -30,7 +30,7 @@ pub struct ChildOptions {
     pub(super) progress: Option<Progress>,
 }
 
-/// Receives the loaded part of a model, from 0 to 1.
+/// Receives the loaded fraction of a model, from 0 to 1.
 pub(super) type Progress = Box<dyn FnMut(f32) + Send>;
 
 impl ChildOptions {
@@ -55,11 +55,11 @@ impl ChildOptions {
         }
     }
 
-    /// Uses the running program once more. On Linux it stays the same file even if another version was installed over
-    /// it.
+    /// Uses the running program once more. On Linux this is the same file even if another version has been installed
+    /// over it.
     ///
     /// # Errors
-    /// The system cannot tell the program's own path.
+    /// The system does not know the program's own path.
     pub fn of_this_program() -> std::io::Result<Self> {
         let own = Path::new("/proc/self/exe");
         if cfg!(target_os = "linux") && own.exists() {
@@ -75,15 +75,15 @@ impl ChildOptions {
         self
     }
 
-    /// Sets a variable in the child's environment. Of this process's own variables the child gets those that a model
-    /// needs: paths, language, log, threads and cards. No key or token is among them.
+    /// Sets a variable in the child's environment. Of this process's own variables, the child receives only those that
+    /// a model needs: paths, language, log, threads and graphics cards. No key or token is among them.
     #[must_use]
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
 
-    /// Sets how many completions may wait or run, 1,024 by default; more are refused as `Overloaded`.
+    /// Sets how many completions may wait or run at once, 1,024 by default. More are refused as `Overloaded`.
     #[must_use]
     pub fn max_waiting(mut self, completions: usize) -> Self {
         self.max_waiting = completions.max(1);
@@ -91,51 +91,51 @@ impl ChildOptions {
     }
 
     /// Sets the time between two pings to the child, 2 seconds by default. The bounds below count pings, so time in
-    /// which this process stood still does not count.
+    /// which this process itself was stopped does not count.
     #[must_use]
     pub fn ping_every(mut self, time: Duration) -> Self {
         self.ping_every = time.clamp(Duration::from_millis(1), LONGEST);
         self
     }
 
-    /// Ends a child that is silent for this long, 30 seconds by default.
+    /// Sets the time after which a silent child is ended, 30 seconds by default.
     #[must_use]
     pub fn silent_after(mut self, time: Duration) -> Self {
         self.silent_after = time.min(LONGEST);
         self
     }
 
-    /// Ends a child that has completions and makes no progress for this long. The default is 2 minutes: longer than one
-    /// decode of the largest model, and as long as a caller waits for a first token.
+    /// Sets the time after which a child that has completions and makes no progress is ended. The default is 2 minutes:
+    /// longer than one decode of the largest model, and as long as a caller waits for a first token.
     #[must_use]
     pub fn still_after(mut self, time: Duration) -> Self {
         self.still_after = time.min(LONGEST);
         self
     }
 
-    /// Ends a child that loads its model for this long, 10 minutes by default.
+    /// Sets the time after which a child that still loads its model is ended, 10 minutes by default.
     #[must_use]
     pub fn load_within(mut self, time: Duration) -> Self {
         self.load_within = time.min(LONGEST);
         self
     }
 
-    /// Sets the delay before a restart: none after the first end, `first` after the second in a row, then twice as long
-    /// each time. From 100 milliseconds to 10 seconds by default.
+    /// Sets the delays before a restart: none after the first end, `first` after the second in a row, and then twice as
+    /// long each time, up to `longest`. The defaults are 100 milliseconds and 10 seconds.
     #[must_use]
     pub fn restart_delay(mut self, first: Duration, longest: Duration) -> Self {
         (self.first_delay, self.longest_delay) = (first.min(LONGEST), longest.min(LONGEST));
         self
     }
 
-    /// Resets the delay after a child that lived this long, 10 seconds by default.
+    /// Sets how long a child must live to reset that delay, 10 seconds by default.
     #[must_use]
     pub fn healthy_after(mut self, time: Duration) -> Self {
         self.healthy_after = time.min(LONGEST);
         self
     }
 
-    /// Sets the time that a child has to end by itself when the model is dropped, 2 seconds by default; then it is
+    /// Sets the time that a child has to end by itself after the model is dropped, 2 seconds by default. It is then
     /// killed.
     #[must_use]
     pub fn end_within(mut self, time: Duration) -> Self {
@@ -143,7 +143,7 @@ impl ChildOptions {
         self
     }
 
-    /// Reports the loaded part of the model, from 0 to 1, by the first child.
+    /// Sets the function that receives the loaded fraction of the model, from 0 to 1, while the first child loads it.
     #[must_use]
     pub fn on_progress(mut self, progress: impl FnMut(f32) + Send + 'static) -> Self {
         self.progress = Some(Box::new(progress));

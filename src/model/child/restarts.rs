@@ -48,7 +48,7 @@ impl Restarts {
         self.delay()
     }
 
-    /// Tells whether the next child will probably fail to load the model too.
+    /// Returns whether the next child will probably fail to load the model too.
     pub(super) const fn is_hopeless(&self) -> bool {
         self.unloaded >= UNLOADED
     }

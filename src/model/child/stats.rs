@@ -1,6 +1,6 @@
 //! What happened to the processes of a model.
 
-/// Counts what happened to the processes of a [`ChildModel`](super::ChildModel).
+/// Counts what has happened to the processes of a [`ChildModel`](super::ChildModel).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ChildStats {
@@ -12,6 +12,6 @@ pub struct ChildStats {
     pub asked_again: u64,
     /// Completions that were refused because they ran when two processes ended.
     pub refused: u64,
-    /// The running process.
+    /// The id of the running process, if one runs.
     pub process: Option<u32>,
 }

@@ -40,7 +40,7 @@ pub(super) enum Effect {
     Start,
     /// Send this request to the child.
     Ask(u64),
-    /// Tell the child that this request is cancelled.
+    /// Send the child the cancellation of this request.
     Cancel(u64),
     /// Ask the child for a sign of life.
     Ping,
@@ -156,7 +156,7 @@ impl Supervision {
         }
     }
 
-    /// Handles the end of a request whose child lives on.
+    /// Handles the end of a request whose child still lives.
     pub(super) fn ended(&mut self, id: u64) -> Vec<Effect> {
         let Some(request) = self.open.end(id) else { return Vec::new() };
         self.blame.forgive(&request);

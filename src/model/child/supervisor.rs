@@ -115,7 +115,7 @@ impl Supervisor {
             };
             self.carry_out(effects).await;
         }
-        // Dropping the reply tells a waiting caller that the model is gone.
+        // Dropping the reply shows a waiting caller that the model is gone.
         self.responders.clear();
         if let Some(process) = self.process.take() {
             process.end(self.options.end_within).await;

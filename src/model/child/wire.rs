@@ -1,4 +1,4 @@
-//! The messages between the program and its child, one a frame.
+//! The messages between the program and its child, one for each frame.
 
 use std::{error::Error, sync::Arc, time::Duration};
 
@@ -26,7 +26,7 @@ pub(super) enum Ask {
     Ping,
 }
 
-/// What a parent keeps of a loaded model, as its child gives it.
+/// The properties of a loaded model, as its child reports them and the parent keeps them.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Loaded {
     pub(super) info: ModelInfo,

@@ -1,4 +1,4 @@
-//! What a reader has found of an answer so far.
+//! The answer as far as a reader has read it.
 
 use std::{mem, sync::Arc};
 
@@ -42,7 +42,7 @@ pub(super) struct Answer {
 pub(super) struct PartialCall {
     /// The provider's number of the call, by which later frames go on with it.
     pub(super) number: Option<u64>,
-    /// The provider's id of the call; empty where it gave none.
+    /// The provider's id of the call. Empty if there was none.
     pub(super) id: String,
     pub(super) name: String,
     pub(super) arguments: String,
@@ -55,7 +55,7 @@ pub(super) struct PartialCall {
 }
 
 impl PartialCall {
-    /// Tells whether its arguments are a whole object, to which nothing can be added.
+    /// Returns whether its arguments are a complete object, to which nothing can be added.
     pub(super) fn is_whole(&self) -> bool {
         serde_json::from_str::<Map<String, Value>>(&self.arguments).is_ok()
     }
@@ -103,7 +103,7 @@ impl Answer {
         }
     }
 
-    /// Takes it that all that was said so far was a thought, and gives it.
+    /// Reclassifies all the text so far as a thought, and returns it.
     pub(super) fn was_thinking(&mut self) -> String {
         self.has_unopened_thought = true;
         let (held, call) = self.text_call.end();
@@ -114,8 +114,8 @@ impl Answer {
         thought
     }
 
-    /// Takes it that no text follows. A call that was written as text is refused, and the model is told. Beside calls
-    /// that the server has read it is left out.
+    /// Handles the end of the text. A call that was written as text is refused, and the model reads the refusal. It is
+    /// left out if the server has read other calls.
     pub(super) fn text_ends(&mut self) -> Result<(), Broken> {
         let (held, call) = self.text_call.end();
         self.shows(&held);
@@ -138,7 +138,7 @@ impl Answer {
         Ok(())
     }
 
-    /// Begins a call, and gives its place.
+    /// Begins a call, and returns its place.
     pub(super) fn begins(&mut self, call: PartialCall) -> Result<usize, Broken> {
         if self.calls.len() == MAX_CALLS {
             return Err(Broken::bad(format!("more than {MAX_CALLS} calls")));
@@ -160,7 +160,7 @@ impl Answer {
         Ok(())
     }
 
-    /// Takes a whole call.
+    /// Adds a complete call.
     pub(super) fn asks(
         &mut self,
         name: &str,

@@ -1,4 +1,4 @@
-//! Anthropic's Messages. Thoughts before a call go back with it, signed as they came.
+//! Anthropic's Messages format. Thoughts before a call are sent back with it, with the signatures that they came with.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use super::{
     system,
 };
 
-/// Writes the body of a request. Results stand in the user's next message, before its text.
+/// Writes the body of a request. Results are in the user's next message, before its text.
 pub(super) fn body(
     options: &RemoteOptions,
     request: &CompletionRequest,

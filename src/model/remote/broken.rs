@@ -1,4 +1,4 @@
-//! Why a stream cannot be read on.
+//! The reasons why a stream cannot be read further.
 
 use std::borrow::Cow;
 
@@ -40,7 +40,7 @@ impl Broken {
         Self::Refused(Words::of_text(said))
     }
 
-    /// Gives the error, where it is not the provider that failed.
+    /// Returns the error. A failure of the provider and a missing end count as a lost connection.
     pub(super) fn into_error(self, key: Option<&str>) -> ModelError {
         match &self {
             Self::BadOutput(_) => ModelError::failed_by(ModelError::BAD_OUTPUT, self),

@@ -1,10 +1,11 @@
-//! Cuts the bytes of a stream into frames: server-sent events as their standard has them, or lines of JSON. A frame has a
-//! bound, because a server may never end one.
+//! Cuts the bytes of a stream into frames: server-sent events as their standard defines them, or lines of JSON. A frame
+//! has a bound, because a server may never end one.
 //!
-//! No crate is used for it: those that read events bound neither a line nor an event. One of them also fails on a field
-//! without a colon.
+//! No crate is used, because those that read events bound neither a line nor an event. One of them also fails on a
+//! field without a colon.
 
-/// The bytes of the longest frame: the longest arguments of a call, written as text in JSON, with room beside them.
+/// The bytes of the longest frame: the longest arguments of a call, written as text in JSON, and some room for the
+/// rest.
 pub(super) const MAX_FRAME: usize = 8 * 1024 * 1024;
 
 /// A frame is longer than its bound.
@@ -12,16 +13,16 @@ pub(super) const MAX_FRAME: usize = 8 * 1024 * 1024;
 #[error("a frame takes more than {MAX_FRAME} bytes")]
 pub(super) struct FrameTooLong;
 
-/// How frames are told apart.
+/// How frames are separated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Framing {
     /// Server-sent events: the lines of one event's data, joined.
     Events,
-    /// A frame a line.
+    /// Each line is a frame.
     Lines,
 }
 
-/// A frame of a stream. Frames without data are signs of life, and are left out.
+/// A frame of a stream. Frames without data only keep the connection alive, and are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Frame {
     pub(super) data: Vec<u8>,
@@ -36,7 +37,7 @@ pub(super) struct Frames {
     line: Vec<u8>,
     frame: Frame,
     has_data: bool,
-    /// The last line ended with a carriage return: a feed behind it ends no other.
+    /// The last line ended with a carriage return, so a line feed after it ends no other line.
     skips_feed: bool,
 }
 
@@ -46,7 +47,7 @@ impl Frames {
         Self { framing, line: Vec::new(), frame, has_data: false, skips_feed: false }
     }
 
-    /// Takes bytes, and gives the frames that end in them.
+    /// Reads bytes, and returns the frames that end in them.
     pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Frame>, FrameTooLong> {
         let mut frames = Vec::new();
         while let Some(first) = bytes.first() {
@@ -67,7 +68,8 @@ impl Frames {
         Ok(frames)
     }
 
-    /// Gives the frame that the end of the stream ends. The standard drops it, but servers leave out the last empty line.
+    /// Returns the frame that the end of the stream completes. The standard drops it, but servers leave out the last
+    /// empty line.
     pub(super) fn finish(mut self) -> Option<Frame> {
         let frame = if self.line.is_empty() { None } else { self.line_ended() };
         frame.or_else(|| self.event_ended())

@@ -1,4 +1,4 @@
-//! Google's Gemini. Calls go back with the signatures that they came with.
+//! Google's Gemini format. Calls are sent back with the signatures that they came with.
 
 use madang_actors::protocol::{CompletionRequest, FinishReason, ToolSpec};
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ fn declared(tool: &ToolSpec) -> Value {
     })
 }
 
-/// What Gemini takes for a signature of a call that another model made.
+/// What Gemini accepts as the signature of a call that another model made.
 pub(super) const NO_SIGNATURE: &str = "skip_thought_signature_validator";
 
 fn asked(call: &PastCall<'_>, wants_signature: bool) -> Value {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Reads a text of a frame; empty where there is none.
+/// Returns a text of a frame, or an empty one if there is none.
 pub(super) fn text<'v>(value: &'v Value, pointer: &str) -> &'v str {
     value.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
 }

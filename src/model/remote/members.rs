@@ -1,4 +1,4 @@
-//! Members of a message that a model wants back with its calls: thoughts, whole or in parts, and tags in its text.
+//! Members of a message that a model wants back with its calls: thoughts, complete or in parts, and tags in its text.
 
 use serde_json::{Map, Value, json};
 
@@ -39,8 +39,8 @@ pub(super) fn keep(answer: &mut Answer, name: &str, piece: &str) {
     }
 }
 
-/// Keeps a part of a thought. A part goes on with the one before it where both have one type and one index, and that one
-/// is not signed yet.
+/// Keeps a part of a thought. It continues the part before it if both have the same type and index, and that one has no
+/// signature yet.
 pub(super) fn keep_details(answer: &mut Answer, name: &str, part: &Value) {
     let (Some(members), Value::Object(part)) = (members(answer), part) else { return };
     let parts = members.entry(name).or_insert_with(|| Value::Array(Vec::new()));
@@ -67,7 +67,7 @@ pub(super) fn keep_details(answer: &mut Answer, name: &str, part: &Value) {
     }
 }
 
-/// Adds a piece of a thought that is a list. Pieces of text that follow each other are one.
+/// Adds a piece of a thought that is a list. Adjacent pieces of text are joined.
 fn add_piece(whole: &mut Vec<Value>, piece: &Value) {
     let text = |part: &Value| Some(part.get("text")?.as_str()?.to_owned());
     match (whole.last_mut(), text(piece)) {
@@ -78,7 +78,7 @@ fn add_piece(whole: &mut Vec<Value>, piece: &Value) {
     }
 }
 
-/// Gives the members so far. Only formats whose thoughts are members use them.
+/// Returns the members so far. Only formats whose thoughts are members use them.
 fn members(answer: &mut Answer) -> Option<&mut Map<String, Value>> {
     if answer.thoughts.is_empty() {
         answer.thoughts.push(Value::Object(Map::new()));

@@ -16,7 +16,7 @@ use super::{
     think_tag::ThinkTag,
 };
 
-/// Writes the body of a request. Ollama cuts a prompt to 4,096 tokens where it is not told the room.
+/// Writes the body of a request. It names the context's size, because Ollama otherwise cuts a prompt to 4,096 tokens.
 pub(super) fn body(
     options: &RemoteOptions,
     request: &CompletionRequest,

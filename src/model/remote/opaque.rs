@@ -1,4 +1,4 @@
-//! What a model wants back with its calls, as it is stored with them.
+//! What a model wants back with its calls, in the form that is stored with them.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ pub(super) struct Opaque {
     /// The number of calls of the completion, with the first of them; 0 with the others.
     #[serde(default)]
     pub(super) calls: usize,
-    /// Thoughts before the call: blocks of a message of Anthropic, members of a message elsewhere.
+    /// Thoughts before the call: blocks of a message for Anthropic, members of a message for others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) thoughts: Vec<Value>,
     /// The signature of the call: a text for Gemini, `extra_content` in OpenAI's format.
@@ -22,7 +22,7 @@ pub(super) struct Opaque {
 }
 
 impl Opaque {
-    /// Tells whether it says more than that there is one call.
+    /// Returns whether it says more than that there is one call.
     pub(super) fn is_worth_it(&self) -> bool {
         self.calls > 1 || !self.thoughts.is_empty() || self.signature.is_some()
     }

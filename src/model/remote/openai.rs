@@ -1,5 +1,5 @@
-//! OpenAI's Chat Completions, and servers that speak it. What a model thought before a call goes back under the name
-//! under which it came.
+//! OpenAI's Chat Completions format, and servers that speak it. What a model thought before a call is sent back under
+//! the name under which it came.
 
 use madang_actors::protocol::{CompletionRequest, FinishReason};
 use serde_json::{Value, json};
@@ -162,7 +162,7 @@ impl Reader for OpenAiReader {
     }
 }
 
-/// The names of a thought that is a text. Servers that have both send the same under both.
+/// The names of a thought that is a text. Servers that use both send the same text under both.
 const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
 /// The names of a thought in parts, which models sign.
 const DETAILS: [&str; 2] = ["reasoning_details", "thinking_blocks"];
@@ -191,7 +191,7 @@ fn thinks(delta: &Value, answer: &mut Answer) -> Result<(), Broken> {
 /// Reads why the answer ended, if it did.
 fn finished(choice: &Value, answer: &mut Answer) -> Result<(), Broken> {
     let reason = text(choice, "/finish_reason").to_ascii_lowercase();
-    // Gemini names the filter behind a colon.
+    // Gemini names the filter after a colon.
     let (word, filter) = reason.split_once(':').unwrap_or((&reason, ""));
     match word {
         "" => {}
@@ -206,7 +206,7 @@ fn finished(choice: &Value, answer: &mut Answer) -> Result<(), Broken> {
             return Err(Broken::refused(filter.trim()));
         }
         "function_call_filter" => return Err(Broken::bad(reason)),
-        // The server gave up, and the answer may have ended anywhere.
+        // The server gave up, and the answer may be incomplete at any place.
         "error" | "network_error" | "abort" | "insufficient_system_resource" => {
             return Err(Broken::failed(ModelRefusal::in_text(reason.as_bytes())));
         }
@@ -220,8 +220,8 @@ fn finished(choice: &Value, answer: &mut Answer) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Finds the call to which a piece belongs, or begins one. A piece goes on with a call only if nothing in it contradicts
-/// that: servers give two calls one index, or one id, or none.
+/// Finds the call to which a piece belongs, or begins one. A piece continues a call only if nothing in it contradicts
+/// that, because servers send two calls with one index, with one id, or with none.
 fn place(piece: &Value, answer: &mut Answer) -> Result<usize, Broken> {
     let (id, name) = (text(piece, "/id"), text(piece, "/function/name"));
     let index = piece.get("index");

@@ -1,4 +1,4 @@
-//! What a remote model is asked with: provider, model, address, key and bounds.
+//! The options of a remote model: provider, model, address, key and bounds.
 
 use std::{fmt, time::Duration};
 
@@ -23,7 +23,7 @@ pub struct RemoteOptions {
 }
 
 impl RemoteOptions {
-    /// Asks this model of this provider, at its usual address, without a key.
+    /// Makes options for this model of this provider, at its usual address and without a key.
     #[must_use]
     pub fn new(provider: Provider, model: impl Into<String>) -> Self {
         Self {
@@ -38,8 +38,8 @@ impl RemoteOptions {
         }
     }
 
-    /// Takes the key from the environment. The address decides: the server of a provider gets `OPENAI_API_KEY`,
-    /// `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`, whichever is its own, and any other server gets `MADANG_REMOTE_KEY`.
+    /// Reads the key from the environment. The address decides which variable is read: `OPENAI_API_KEY`,
+    /// `ANTHROPIC_API_KEY` or `GEMINI_API_KEY` for the provider's own server, and `MADANG_REMOTE_KEY` for any other.
     #[must_use]
     pub fn key_from_env(mut self) -> Self {
         let variable = self.key_variable();
@@ -55,7 +55,8 @@ impl RemoteOptions {
         self
     }
 
-    /// Asks another server that speaks the same format. Paths are added to this address: `http://127.0.0.1:8080/v1`.
+    /// Sets the address of another server that speaks the same format. Paths are added to it:
+    /// `http://127.0.0.1:8080/v1`.
     #[must_use]
     pub fn url(mut self, url: impl Into<String>) -> Self {
         let url: String = url.into();
@@ -63,29 +64,30 @@ impl RemoteOptions {
         self
     }
 
-    /// Lets the model think first, in at most so many tokens. Anthropic and Gemini count them; Ollama thinks or does not.
-    /// Other servers decide themselves.
+    /// Lets the model think first, in at most this many tokens. Anthropic and Gemini count them. Ollama only turns
+    /// thinking on or off. Other servers decide themselves.
     #[must_use]
     pub fn thinking_tokens(mut self, tokens: u32) -> Self {
         self.thinking_tokens = Some(tokens);
         self
     }
 
-    /// Sets the tokens of prompt and answer that Ollama gives room for; 16,384 without it. Ollama cuts longer prompts.
+    /// Sets the tokens of prompt and answer for which Ollama reserves room, 16,384 by default. Ollama cuts longer
+    /// prompts.
     #[must_use]
     pub fn context_tokens(mut self, tokens: u32) -> Self {
         self.context_tokens = tokens;
         self
     }
 
-    /// Sets how many completions run at once, 32 without it; the rest wait in a fair queue.
+    /// Sets how many completions run at once, 32 by default. The rest wait in a fair queue.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.max_concurrent = count;
         self
     }
 
-    /// Sets how long the provider may be silent, 60 s without it.
+    /// Sets how long the provider may be silent, 60 seconds by default.
     #[must_use]
     pub fn silence(mut self, silence: Duration) -> Self {
         self.silence = silence;
@@ -97,7 +99,7 @@ impl RemoteOptions {
         format!("{}:{}", self.provider.name(), self.model)
     }
 
-    /// Names the variable with the key for this address; `None` where no key is usual.
+    /// Returns the name of the variable with the key for this address, or `None` if it usually needs no key.
     fn key_variable(&self) -> Option<&'static str> {
         let origin = |url| Url::parse(url).ok().map(|url| url.origin());
         let here = origin(&self.url);
@@ -129,7 +131,7 @@ impl RemoteOptions {
     }
 }
 
-/// Tells whether an address never leaves this machine.
+/// Returns whether requests to an address never leave this machine.
 fn is_this_machine(url: &Url) -> bool {
     let host = url.host_str().unwrap_or_default();
     let ip = host.trim_start_matches('[').trim_end_matches(']').parse::<std::net::IpAddr>();
@@ -148,7 +150,7 @@ impl fmt::Debug for RemoteOptions {
     }
 }
 
-/// A remote model cannot be asked like this.
+/// A reason why a remote model cannot be asked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RemoteError {
@@ -158,10 +160,10 @@ pub enum RemoteError {
         /// The variable of the environment that usually has it.
         variable: &'static str,
     },
-    /// The key cannot stand in a header.
+    /// The key cannot be sent in a header.
     #[error("the key has characters that no key has")]
     Key,
-    /// The address is none.
+    /// The address is invalid.
     #[error("{0:?} is no address: give one such as http://127.0.0.1:8080/v1")]
     Url(String),
     /// The name of the model is empty, or has characters that no such name has.

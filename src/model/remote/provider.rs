@@ -12,7 +12,7 @@ pub enum Provider {
     Anthropic,
     /// Google's Gemini.
     Gemini,
-    /// Ollama by its own format: the compatible one cuts long prompts without a word.
+    /// Ollama in its own format, because the OpenAI-compatible one silently cuts long prompts.
     Ollama,
 }
 
@@ -24,7 +24,7 @@ pub struct UnknownProvider(String);
 impl Provider {
     pub(super) const ALL: [Self; 4] = [Self::OpenAi, Self::Anthropic, Self::Gemini, Self::Ollama];
 
-    /// Gives its name.
+    /// Returns its name.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Provider {
         }
     }
 
-    /// Gives the address to which paths are added.
+    /// Returns the address to which paths are added.
     #[must_use]
     pub const fn url(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Provider {
         }
     }
 
-    /// Names the variable of the environment that has the key; `None` where a key is not usual.
+    /// Returns the name of the environment variable that has the key, or `None` if the provider usually needs no key.
     #[must_use]
     pub const fn key_variable(self) -> Option<&'static str> {
         match self {

@@ -1,4 +1,5 @@
-//! What a server wants written otherwise than others do. It is learned from its refusals, and kept once an answer came.
+//! What a server wants otherwise than others do. It is learned from the server's refusals, and kept after an answer
+//! came.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -9,9 +10,9 @@ pub(super) enum Quirk {
     OldBound = 1,
     /// It does not know the options of streams.
     NoStreamOptions = 2,
-    /// It wants a thought with each message of the model, also where another model had none.
+    /// It wants a thought with each message of a model, even of a model that had none.
     EmptyThoughts = 4,
-    /// It wants a signature with each call, also where another model had none.
+    /// It wants a signature with each call, even of a model that had none.
     EmptySignatures = 8,
     /// Its prompts open the thought, so that the text begins within it.
     OpenedThoughts = 16,
@@ -31,7 +32,7 @@ impl Quirks {
         Self(self.0 | other.0)
     }
 
-    /// Tells whether there is nothing here that the other has not.
+    /// Returns whether the other has all of these.
     pub(super) const fn is_within(self, other: Self) -> bool {
         self.0 & !other.0 == 0
     }

@@ -9,7 +9,7 @@ pub(super) trait Reader: Send {
     /// Reads a frame, and puts what it says into the answer.
     fn push(&mut self, frame: &Value, answer: &mut Answer) -> Result<(), Broken>;
 
-    /// Reads an answer that came as a whole, in place of a stream.
+    /// Reads an answer that came in one piece instead of a stream.
     fn whole(&mut self, value: &Value, answer: &mut Answer) -> Result<(), Broken> {
         self.push(value, answer)
     }

@@ -1,4 +1,5 @@
-//! What a refusal means, as a response of its own or in a stream: try again as it is, otherwise, or not at all.
+//! Decides what a refusal means, whether it is a response of its own or a part of a stream: try again unchanged, try
+//! otherwise, or give up.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -15,7 +16,7 @@ use super::{
 #[derive(Debug)]
 pub(super) struct ModelRefusal {
     pub(super) meaning: Meaning,
-    /// The kind of error where nothing else is tried.
+    /// The kind of error if nothing else is tried.
     kind: Cow<'static, str>,
     words: Words,
 }
@@ -25,15 +26,15 @@ pub(super) struct ModelRefusal {
 pub(super) enum Meaning {
     /// The provider has too much to do; it may say for how long.
     Overloaded { retry_after: Option<Duration> },
-    /// The provider failed, and may not fail again.
+    /// The provider failed, and may succeed next time.
     Failed,
     /// The prompt is longer than the model reads.
     TooLong,
     /// The server wants the request written otherwise.
     Wants(Quirks),
-    /// The provider does not take back what a model gave with its calls.
+    /// The provider refuses what a model wanted back with its calls.
     BadSignature,
-    /// The same again would be refused again.
+    /// The same request would be refused again.
     Final,
 }
 
@@ -71,7 +72,7 @@ impl ModelRefusal {
         let wants = wanted(&words);
         let is_wrong = matches!(status, Some(400 | 404 | 422));
         let (meaning, kind) = match status {
-            // More of it helps only where somebody pays.
+            // Trying again helps only after somebody pays.
             Some(429) if words.have(&["insufficient_quota"]) => {
                 (Meaning::Final, ModelError::OVERLOADED)
             }
@@ -105,7 +106,7 @@ impl ModelRefusal {
         Self { meaning, kind, words }
     }
 
-    /// Gives the error where nothing else is tried.
+    /// Returns the error if nothing else is tried.
     pub(super) fn into_error(self, key: Option<&str>) -> ModelError {
         if let Meaning::Overloaded { retry_after: retry_after @ Some(_) } = self.meaning {
             return ModelError::Overloaded { retry_after };
@@ -113,7 +114,7 @@ impl ModelRefusal {
         ModelError::failed(self.kind).with_words(self.words.said(key))
     }
 
-    /// Gives the error where the model had begun to speak.
+    /// Returns the error if the model had begun to speak.
     pub(super) fn behind_words(self, key: Option<&str>) -> ModelError {
         match self.meaning {
             Meaning::Overloaded { .. } | Meaning::Failed => {
@@ -127,7 +128,7 @@ impl ModelRefusal {
     }
 }
 
-/// Reads the pause that Google names in an error, which may stand in a list.
+/// Reads the pause that Google names in an error, which may be in a list.
 fn pause_in(error: &Value) -> Option<Duration> {
     let details = error.pointer("/error/details").or_else(|| error.pointer("/0/error/details"))?;
     let is_pause = |detail: &&Value| text(detail, "/@type").ends_with("google.rpc.RetryInfo");
@@ -135,7 +136,7 @@ fn pause_in(error: &Value) -> Option<Duration> {
     Duration::try_from_secs_f64(pause.strip_suffix('s')?.parse().ok()?).ok()
 }
 
-/// Gives the status that a name in a stream stands for.
+/// Returns the status that a name in a stream means.
 fn named(name: &str) -> Option<u16> {
     match name.to_ascii_lowercase().as_str() {
         "overloaded_error"
@@ -188,7 +189,7 @@ const NOT_KNOWN: &[&str] = &[
     "not permitted",
 ];
 
-/// Words by which a provider says that it does not take back what its model gave with a call.
+/// Words by which a provider says that it does not accept what its model wanted back with a call.
 const SIGNATURE: &[&str] = &[
     "signature",
     "thinking",

@@ -1,5 +1,5 @@
-//! The stream of one answer: bytes come in, the answer grows, and the stream ends well or not. An answer that comes as a
-//! whole, in JSON, is read as well; a page or a text is no answer.
+//! The stream of one answer: bytes come in, the answer grows, and the stream ends well or not. An answer that comes in
+//! one piece of JSON is read as well. A web page or a plain text is no answer.
 
 use serde_json::Value;
 
@@ -26,7 +26,7 @@ const MAX_KEPT: usize = 4 * 1024;
 pub(super) struct Stream {
     framing: Framing,
     shape: Shape,
-    /// The first bytes, until a frame came: where none comes they say what came in its place.
+    /// The first bytes, until a frame came. If none comes, they show what came instead.
     beginning: Vec<u8>,
     frames: Frames,
     reader: Box<dyn Reader>,
@@ -57,7 +57,7 @@ impl Stream {
         Self { framing, shape, beginning, frames: Frames::new(framing), reader, is_over: false }
     }
 
-    /// Takes bytes. What stands behind the last frame is left unread.
+    /// Reads bytes. What follows the last frame is not read.
     pub(super) fn push(&mut self, bytes: &[u8], answer: &mut Answer) -> Result<(), Broken> {
         let mut held = Vec::new();
         let mut bytes = bytes;
@@ -121,7 +121,7 @@ impl Stream {
         Ok(())
     }
 
-    /// Tells whether the stream said that it is over.
+    /// Returns whether the stream said that it is over.
     pub(super) const fn is_over(&self) -> bool {
         self.is_over
     }
@@ -147,7 +147,7 @@ impl Stream {
         }
         self.reader.end(answer)?;
         if self.is_over {
-            // Some servers give no other reason.
+            // Some servers name no other reason.
             answer.finish.get_or_insert_default();
         }
         if answer.finish.is_none() {
@@ -176,7 +176,7 @@ impl Stream {
         Broken::NoAnswer(Words::of(&self.beginning))
     }
 
-    /// Tells whether the first line is one of an event.
+    /// Returns whether the first line looks like one of an event.
     fn is_like_events(&self) -> bool {
         if self.framing == Framing::Lines {
             return true;
@@ -201,7 +201,7 @@ fn unreadable(frame: &Frame) -> Broken {
     Broken::NoAnswer(Words::of(&frame.data[..frame.data.len().min(MAX_KEPT)]))
 }
 
-/// Knows a shape by the first letter behind blanks; `None` until it has come.
+/// Finds the shape by the first letter after blanks. Returns `None` until it has come.
 fn shape(bytes: &[u8], framing: Framing) -> Option<Shape> {
     if bytes.len() < BOM.len() && BOM.starts_with(bytes) {
         return None;

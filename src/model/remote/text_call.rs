@@ -1,8 +1,8 @@
-//! Finds the call that a model writes as text, where its server reads no calls. It is never shown as an answer. Pure.
+//! Finds the call that a model writes as text if its server reads no calls. It is never shown as an answer. Pure.
 
 use std::mem;
 
-/// What opens a call in the forms that models were trained on, at the beginning of a line.
+/// The beginnings of a call in the forms that models were trained on, at the beginning of a line.
 const MARKS: [&str; 13] = [
     "<tool_call>",
     "<tool_calls>",
@@ -18,7 +18,7 @@ const MARKS: [&str; 13] = [
     "<seed:tool_call>",
     "[TOOL_CALLS]",
 ];
-/// What begins and ends a block of a text that is shown as it is written, and so may speak of calls.
+/// Begins and ends a block of text that is shown as it is written, and so may speak of calls.
 const FENCE: &str = "```";
 
 /// Reads a text in pieces.
@@ -39,7 +39,7 @@ impl Default for TextCall {
 }
 
 impl TextCall {
-    /// Takes a piece, and gives what is surely text.
+    /// Reads a piece, and returns what is certainly text.
     pub(super) fn push(&mut self, piece: &str) -> String {
         let mut text = String::new();
         if let Some(call) = &mut self.call {
@@ -72,7 +72,7 @@ impl TextCall {
         }
     }
 
-    /// Gives what was held when the text ended, and the call.
+    /// Returns what was held when the text ended, and the call.
     pub(super) fn end(&mut self) -> (String, Option<String>) {
         let Self { held, call, .. } = mem::take(self);
         (held, call)

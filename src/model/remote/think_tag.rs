@@ -1,5 +1,5 @@
-//! Tells the thought at the beginning of a text from the text: many servers leave it there, in tags. Where a prompt opened the
-//! tag, only its end is in the text.
+//! Separates the thought at the beginning of a text from the text. Many servers leave it there, in tags. If a prompt
+//! opened the tag, only its end is in the text.
 
 use std::mem;
 
@@ -38,7 +38,7 @@ enum Part {
     Thought,
     /// A thought that no tag opened, if a tag closes it.
     Unopened,
-    /// The blanks behind the thought.
+    /// The blanks after the thought.
     Behind,
     /// A text that may be a thought, if a tag closes it.
     Text,
@@ -52,7 +52,7 @@ impl ThinkTag {
         Self { is_opened_before, ..Self::default() }
     }
 
-    /// Takes a piece, and gives what is known of it.
+    /// Reads a piece, and returns what is known of it.
     pub(super) fn push(&mut self, piece: &str) -> Vec<Spoken> {
         let mut spoken = Vec::new();
         self.held.push_str(piece);
@@ -62,7 +62,7 @@ impl ThinkTag {
         spoken
     }
 
-    /// Gives what was held when the text ended.
+    /// Returns what was held when the text ended.
     pub(super) fn end(&mut self) -> Spoken {
         let held = mem::take(&mut self.held);
         match self.part {
@@ -72,7 +72,7 @@ impl ThinkTag {
         }
     }
 
-    /// Reads what is held of a part. Gives the part that begins behind it, if that has come.
+    /// Reads what is held of a part. Returns the part that begins after it, if that has come.
     fn step(&mut self, spoken: &mut Vec<Spoken>) -> Option<Part> {
         match self.part {
             Part::Beginning => {

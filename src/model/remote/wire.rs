@@ -1,4 +1,4 @@
-//! One completion over HTTP: sends the request, reads the stream, tries again where nothing was said yet.
+//! One completion over HTTP: sends the request, reads the stream, and tries again if nothing was said yet.
 
 use std::{sync::Arc, time::Duration};
 
@@ -25,20 +25,20 @@ use super::{
     stream::Stream,
 };
 
-/// How often a request is sent again where the provider was too busy or failed.
+/// How often a request is sent again if the provider was too busy or failed.
 const RETRIES: u32 = 2;
-/// A provider that wants a longer pause is not waited for: the person is told how long it is.
+/// The longest pause that is waited for. If a provider wants a longer one, the person reads how long it is.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
-/// The pause before the first retry, where the provider names none. It doubles.
+/// The pause before the first retry, if the provider names none. It doubles each time.
 const PAUSE: Duration = Duration::from_millis(500);
-/// How often the oldest half of a prompt is left out where it is too long.
+/// How often the oldest half of a prompt is left out if it is too long.
 const HALVINGS: u32 = 3;
 /// To find and greet a host.
 const CONNECT: Duration = Duration::from_secs(10);
-/// The most bytes of a refusal that are read: more than any has.
+/// The most bytes of a refusal that are read, which is more than any has.
 const MAX_REFUSAL: usize = 64 * 1024;
 
-/// Makes the client of a model. TLS is rustls with ring and Mozilla's roots, as nothing else here needs another.
+/// Makes the client of a model. TLS is rustls with ring and Mozilla's roots, because nothing else here needs another.
 pub(super) fn client() -> reqwest::Result<Client> {
     let roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -65,7 +65,7 @@ enum Failure {
     Final(ModelError),
 }
 
-/// Completes a chat. What the model has said stands in `answer`, also where this is dropped.
+/// Completes a chat. What the model has said is in `answer`, even if this is dropped.
 pub(super) async fn complete(
     model: &RemoteModel,
     request: &CompletionRequest,
@@ -240,7 +240,7 @@ fn headers(options: &RemoteOptions) -> HeaderMap {
 }
 
 impl Failure {
-    /// Gives the error where the model had said nothing.
+    /// Returns the error if the model had said nothing.
     fn into_error(self, key: Option<&str>) -> ModelError {
         match self {
             Self::Lost(error) | Self::Final(error) => error,
@@ -248,7 +248,7 @@ impl Failure {
         }
     }
 
-    /// Gives the error where the model had begun to speak.
+    /// Returns the error if the model had begun to speak.
     fn behind_words(self, key: Option<&str>) -> ModelError {
         match self {
             Self::Refused(refusal) => refusal.behind_words(key),

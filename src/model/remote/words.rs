@@ -1,7 +1,7 @@
-//! The words of a provider in a refusal: those that its meaning is looked for in, and those that a person reads.
+//! The words of a provider in a refusal: those from which its meaning is found, and those that a person reads.
 //!
 //! Each provider has a shape of its own, and some send the shape of another within a text. So all texts are searched,
-//! wherever they stand. What repeats the prompt is left out: a prompt may speak of anything.
+//! in whatever place they are. What repeats the prompt is left out, because a prompt may speak of anything.
 
 use serde_json::Value;
 
@@ -46,12 +46,12 @@ impl Words {
         words
     }
 
-    /// Tells whether any of these stands in a text. They are in small letters.
+    /// Returns whether a text has any of these words, which are in small letters.
     pub(super) fn have(&self, any: &[&str]) -> bool {
         any.iter().any(|words| self.all.contains(words))
     }
 
-    /// Gives what a person reads, on one line and without the key; `None` where nothing was said.
+    /// Returns what a person reads, on one line and without the key, or `None` if nothing was said.
     pub(super) fn said(&self, key: Option<&str>) -> Option<String> {
         let mut said = String::new();
         for part in &self.for_people {
@@ -106,7 +106,7 @@ impl Words {
         }
     }
 
-    /// Takes a text up to where it repeats the request, as Python or a body that was cut off shows it.
+    /// Returns a text up to where it repeats the request, as Python or a body that was cut off shows it.
     fn text<'t>(&mut self, text: &'t str) -> &'t str {
         let repeats = ["'input':", "\"input\":"].iter().filter_map(|mark| text.find(mark)).min();
         let text = &text[..repeats.unwrap_or(text.len())];
@@ -116,7 +116,7 @@ impl Words {
     }
 }
 
-/// Gives the text of a page without its tags.
+/// Returns the text of a page without its tags.
 fn without_tags(text: &str) -> String {
     if !text.trim_start().starts_with('<') {
         return text.to_owned();

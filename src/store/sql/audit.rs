@@ -1,4 +1,4 @@
-//! Reads the ledger of a session for an audit, which believes nothing of it.
+//! Reads the ledger of a session for an audit, which trusts nothing in it.
 
 use std::collections::BTreeSet;
 
@@ -29,8 +29,8 @@ impl SqliteStore {
         ids.map_err(StoreError::unavailable)?.iter().map(|id| row::session(id)).collect()
     }
 
-    /// Compares the store's tables, indexes, views and triggers with what its migrations make. While a trigger is
-    /// missing, the tables do not hold writes to the ledger's rules.
+    /// Compares the store's tables, indexes, views and triggers with those that its migrations create, and returns the
+    /// differences. If a trigger is missing, the tables do not enforce the ledger's rules.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -39,11 +39,11 @@ impl SqliteStore {
         schema::faults(reader.db()).await.map_err(StoreError::unavailable)
     }
 
-    /// Reads all that the store has about the calls of a session, at one moment; `None` if it has nothing. Audit it
+    /// Reads all that the store has about the calls of a session, at one moment, or `None` if it has nothing. Audit it
     /// with [`SessionLedger::audit`]. Needs no lock and disturbs no writer.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be read. A row that can be read but makes no sense is part of the answer.
+    /// [`StoreError`] if the store cannot be read. A row that can be read but makes no sense is part of the result.
     pub async fn session_ledger(
         &self,
         session: &SessionId,

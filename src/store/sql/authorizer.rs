@@ -1,12 +1,12 @@
-//! Keeps the borrowers of a connection to their own tables, with an SQLite authorizer.
+//! Limits the borrowers of a connection to their own tables, with an SQLite authorizer.
 //!
 //! SQLite asks the authorizer about each statement as it is prepared. It does not ask about columns of `USING` and
-//! `NATURAL`, nor about rows that are copied whole. Such a statement still spells the table's name. So a statement
-//! whose text has the prefix of the store's names is interrupted before its first row. So is one that names a table of
+//! `NATURAL`, nor about rows that are copied as they are. Such a statement still contains the table's name. So a
+//! statement is interrupted before its first row if its text has the prefix of the store's names, or names a table of
 //! SQLite's which is not harmless.
 //!
 //! The authorizer is set once, because setting it again makes SQLite forget its prepared statements. A flag decides
-//! whether it refuses. Lending the connection raises the flag. A statement lowers it, queued behind all that the
+//! whether it refuses. Lending the connection raises the flag. A statement lowers it, queued after all that the
 //! borrower left, so that no borrower's statement is ever prepared as the store's own.
 
 use std::{
@@ -38,8 +38,8 @@ pub(super) struct Authorizer {
 pub(super) enum Kind {
     /// Lent together with a transaction that the borrower must not end. It is the store's own until it is lent.
     Writer {
-        /// The name of a savepoint that gives the connection back; only the store knows it. SQLite refuses to run that
-        /// statement, so it does nothing else.
+        /// The name of a savepoint that ends the loan of the connection; only the store knows it. SQLite refuses to run
+        /// that statement, so it does nothing else.
         password: String,
         /// Interrupts a borrower that overruns.
         cut_off: Arc<CutOff>,
@@ -53,7 +53,7 @@ pub(super) enum Kind {
 #[error("failed to guard a connection: SQLite gave code {0}")]
 pub(super) struct Unguarded(c_int);
 
-/// Pragmas that change nothing and tell only tables, columns and whether the file changed.
+/// Pragmas that change nothing and show only tables, columns and whether the file changed.
 const HARMLESS_PRAGMAS: [&[u8]; 8] = [
     b"table_info",
     b"table_xinfo",
@@ -65,7 +65,7 @@ const HARMLESS_PRAGMAS: [&[u8]; 8] = [
     b"data_version",
 ];
 
-/// SQLite's own tables that tell only which tables exist and how large they are. Its other tables may show pages,
+/// SQLite's own tables that show only which tables exist and how large they are. Its other tables may show pages,
 /// statements or samples of rows. Those of temporary objects are no borrower's: it has none.
 const HARMLESS_TABLES: [&[u8]; 4] =
     [b"sqlite_master", b"sqlite_schema", b"sqlite_sequence", b"sqlite_stat1"];
@@ -94,13 +94,13 @@ impl Authorizer {
         self.is_lent.store(true, SeqCst);
     }
 
-    /// Tells whether a borrower asked for a rollback. The transaction stays open, and the store undoes the borrower's
+    /// Returns whether a borrower asked for a rollback. The transaction stays open, and the store undoes the borrower's
     /// writes.
     pub(super) fn gave_up(&self) -> bool {
         self.gave_up.load(SeqCst)
     }
 
-    /// Tells whether a borrower's part is neither kept nor undone, or its end is still in the queue.
+    /// Returns whether a borrower's part is neither kept nor undone, or its end is still in the queue.
     pub(super) fn has_open_part(&self) -> bool {
         !self.parts().is_empty()
     }
@@ -126,7 +126,7 @@ impl Authorizer {
         let db = db.as_raw_handle().as_ptr();
         let held = Arc::into_raw(self).cast_mut().cast::<c_void>();
         // SAFETY: `db` is open, and the locked handle keeps other threads from it. The connection owns the count of
-        // `held` from here on. `let_go` takes it back when the connection closes, or at once where this call fails. A
+        // `held` from here on. `let_go` takes it back when the connection closes, or at once if this call fails. A
         // closed connection neither prepares nor begins a statement.
         let code = unsafe {
             let mut code =
@@ -160,8 +160,8 @@ impl Authorizer {
         }
     }
 
-    /// Tells whether this statement is a borrower's and names a table of the store, or one of SQLite's that no borrower
-    /// may read.
+    /// Returns whether this statement is a borrower's and names a table of the store, or one of SQLite's that no
+    /// borrower may read.
     fn is_forbidden(&self, statement: &[u8]) -> bool {
         self.is_lent.load(SeqCst)
             && (statement.windows(OURS.len()).any(|part| part.eq_ignore_ascii_case(OURS))
@@ -208,7 +208,7 @@ impl Authorizer {
     }
 }
 
-/// Keeps borrowers from the store's tables, which hold other users' chats.
+/// Returns whether borrowers may read a table: not the store's, which hold other users' chats.
 fn may_read(table: &[u8]) -> bool {
     !is_ours(table) && (!is_sqlites(table) || is_among(table, &HARMLESS_TABLES))
 }
@@ -228,8 +228,8 @@ fn is_sqlites(table: &[u8]) -> bool {
     begins_with(table, b"sqlite_")
 }
 
-/// Tells whether a statement has a name of SQLite's that is not known to be harmless. A harmless one beside the word
-/// `temp` may be that of the temporary schema.
+/// Returns whether a statement has a name of SQLite's that is not known to be harmless. A harmless one in a statement
+/// with the word `temp` may be that of the temporary schema.
 fn names_hidden_table(statement: &[u8]) -> bool {
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
     let words = || statement.split(|byte| !is_of_name(byte));
@@ -299,6 +299,6 @@ unsafe fn text<'t>(text: *const c_char) -> &'t [u8] {
 
 #[expect(unsafe_code, reason = "called by SQLite when it closes the connection")]
 unsafe extern "C" fn let_go(authorizer: *mut c_void) {
-    // SAFETY: the count that `guard` gave away, taken back once.
+    // SAFETY: the count that `guard` passed on, taken back once.
     drop(unsafe { Arc::from_raw(authorizer.cast_const().cast::<Authorizer>()) });
 }

@@ -57,7 +57,8 @@ pub(super) async fn read(
     }
 }
 
-/// Counts the calls that a filter in bytes gives. The database counts the bytes, so that no more calls are in memory.
+/// Counts the calls that a filter with a bound in bytes selects. The database counts the bytes, so that no more calls
+/// are in memory.
 async fn fitting(
     own: &mut Own<'_>,
     filter: &LedgerFilter,
@@ -74,8 +75,8 @@ async fn fitting(
     Ok(filter.fitting(bytes.into_iter().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))))
 }
 
-/// Makes the query for a filter. SQLite searches by one index; a `+` hides a condition from it where another condition
-/// leaves fewer rows.
+/// Makes the query for a filter. SQLite searches by one index. A `+` hides a condition from the index if another
+/// condition leaves fewer rows.
 pub(super) fn query(
     own: &Own<'_>,
     columns: &str,
@@ -120,7 +121,7 @@ pub(super) fn query(
     query
 }
 
-/// Finds the number of a call of the filter's user and session. It never changes.
+/// Finds the number of a call, which never changes. The call must be of the filter's user and session.
 async fn number(own: &mut Own<'_>, filter: &LedgerFilter, call: CallId) -> Result<i64, StoreError> {
     let LedgerFilter { session, user, .. } = filter;
     let this =

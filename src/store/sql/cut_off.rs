@@ -1,8 +1,8 @@
-//! Interrupts a borrower's statement whose caller is gone, and no other statement.
+//! Interrupts a borrower's statement if its caller is gone, and no other statement.
 //!
-//! A dropped future leaves its statement running on SQLite's thread, and later statements wait behind it. SQLite asks
+//! A dropped future leaves its statement running on SQLite's thread, and later statements wait for it. SQLite asks
 //! every few steps whether it may go on; past the deadline set here, it may not. The writer's own statements are never
-//! interrupted: the statement that gives the connection back also removes the deadline.
+//! interrupted, because the statement that ends the loan of the connection also removes the deadline.
 
 #![expect(clippy::disallowed_types, reason = "SQLite's thread asks, which has no clock of tokio's")]
 
@@ -19,11 +19,11 @@ use sqlx::SqliteConnection;
 /// Steps of its machine that SQLite takes between two looks at the clock: well below a millisecond.
 const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 
-/// Stands for no deadline.
+/// Means no deadline.
 const NEVER: u64 = u64::MAX;
 
-/// Deadlines after which a borrower is interrupted. At the first deadline its future is dropped, and its caller should
-/// hear of that, not of a failed statement.
+/// The number of deadlines after which a borrower is interrupted. At the first deadline its future is dropped, and its
+/// caller should learn of that, not of a failed statement.
 const DEADLINES_OF_A_BORROWER: u32 = 2;
 
 /// The moment from which statements of a connection are interrupted.
@@ -49,7 +49,7 @@ impl CutOff {
         Ok(cut_off)
     }
 
-    /// Starts the time of a borrower.
+    /// Begins the time of a borrower.
     pub(super) fn lent(&self, deadline: Option<Duration>) {
         let after =
             |times: u32| deadline.map_or(NEVER, |deadline| moment(deadline.saturating_mul(times)));
@@ -78,7 +78,7 @@ impl CutOff {
     }
 }
 
-/// Gives the moment this much later, in nanoseconds since [`BEGINNING`].
+/// Returns the moment this much later, in nanoseconds since [`BEGINNING`].
 fn moment(later: Duration) -> u64 {
     u64::try_from(BEGINNING.elapsed().saturating_add(later).as_nanos()).unwrap_or(NEVER)
 }

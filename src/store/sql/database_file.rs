@@ -1,4 +1,4 @@
-//! Finds the real path of a database behind links and spellings, and the file at that path.
+//! Finds the real path of a database, without links and other spellings, and the file at that path.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -9,7 +9,7 @@ use std::{
 /// The links that are followed in a row: as many as Linux follows.
 const LINKS: usize = 40;
 
-/// Follows links, also to a file that is yet to be created. Two paths of one file give one path, which SQLite cannot
+/// Follows links, even to a file that does not exist yet. Two paths of one file become one path, which SQLite cannot
 /// read as a URI.
 pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut path = absolute(path)?;
@@ -31,7 +31,7 @@ pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::other("too many links lead to the file"))
 }
 
-/// Gives the path of a file beside another one, whose name it continues.
+/// Returns the path of a file in the same folder, whose name is that of this file and a suffix.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -55,7 +55,7 @@ pub(super) struct FileId {
     pub(super) inode: u64,
 }
 
-/// Identifies a file by its path, where the system has no inodes.
+/// Identifies a file by its path, if the system has no inodes.
 #[cfg(not(unix))]
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FileId(PathBuf);

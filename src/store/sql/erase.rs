@@ -1,4 +1,4 @@
-//! Erases the texts of temporary chats; the ledger of their calls stays.
+//! Erases the texts of temporary chats. The ledger of their calls is kept.
 
 use madang_actors::{
     port::{StoreError, TemporaryChat},

@@ -13,7 +13,7 @@ use sqlx::migrate::MigrateError;
 
 use super::key_file::SealKeyError;
 
-/// The reason why a database cannot be opened. Each message says what to do.
+/// A reason why a database cannot be opened. Each message says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -95,7 +95,7 @@ pub enum OpenError {
         /// The path of the database.
         path: PathBuf,
     },
-    /// The file has a second name, a hard link. SQLite would keep a log beside each name, and neither would be
+    /// The file has a second name, a hard link. SQLite would keep a log for each name, and neither log would be
     /// complete.
     #[error("the database {} has more than one name, by a hard link; remove the others, or copy the file", path.display())]
     SeveralNames {
@@ -122,7 +122,7 @@ pub enum OpenError {
     Tables {
         /// The path of the database.
         path: PathBuf,
-        /// The owner of the tables: the store, a toolkit, or the application by the name that it gave.
+        /// The owner of the tables: the store, a toolkit, or the application under the name that it chose.
         of: &'static str,
         /// The version and description of the migration at fault, if it is none of the store's own.
         migration: Option<String>,
@@ -143,7 +143,7 @@ pub enum OpenError {
         path: PathBuf,
         /// The newest missing key.
         key: String,
-        /// The key file that was searched; `None` if the program gave the keys.
+        /// The key file that was searched. `None` if the program passed the keys itself.
         keys: Option<PathBuf>,
     },
     /// SQLite before 3.51.3 may corrupt a database in WAL mode.
@@ -154,8 +154,8 @@ pub enum OpenError {
     },
 }
 
-/// Says which migration of a toolkit or application failed, and what helps. The store's own tables come back by a backup
-/// alone.
+/// Says which migration of a toolkit or application failed, and what helps. Only a backup restores the store's own
+/// tables.
 fn what_to_do(migration: Option<&str>, cause: &MigrateError) -> String {
     match (migration, cause) {
         (Some(migration), MigrateError::ExecuteMigration(..)) => format!(
@@ -178,7 +178,7 @@ fn searched(keys: Option<&Path>) -> String {
     )
 }
 
-/// Tells whether SQLite read damaged pages, or a value that the store never writes.
+/// Returns whether SQLite read damaged pages, or a value that the store never writes.
 pub(super) fn is_of_a_damaged_file(error: &sqlx::Error) -> bool {
     matches!(primary(error), Some(sqlite::SQLITE_CORRUPT | sqlite::SQLITE_NOTADB))
         || matches!(error, sqlx::Error::ColumnDecode { .. })
@@ -228,7 +228,7 @@ impl OpenError {
     }
 }
 
-/// The reason why an open database refuses writes, if a person can remove it. It is the cause of a
+/// A reason why an open database refuses writes that a person can remove. It is the cause of a
 /// [`StoreError::Unavailable`]: nothing of the write was kept, and acknowledged writes are safe.
 #[derive(Debug, thiserror::Error)]
 #[error("{kind}")]
@@ -289,7 +289,7 @@ pub(super) fn unavailable(cause: sqlx::Error) -> StoreError {
     }
 }
 
-/// Finds SQLite's extended result code, if SQLite gave the error.
+/// Returns SQLite's extended result code, if the error is SQLite's.
 fn code(error: &sqlx::Error) -> Option<i32> {
     error.as_database_error()?.code()?.parse().ok()
 }
@@ -299,7 +299,7 @@ pub(super) fn primary(error: &sqlx::Error) -> Option<i32> {
     code(error).map(|code| code & 0xff)
 }
 
-/// Tells whether the statement itself is at fault: it breaks a constraint, or a value is too long or no JSON for
+/// Returns whether the statement itself is at fault: it breaks a constraint, or a value is too long or no JSON for
 /// SQLite. A veto of the commit hook does not count.
 fn is_of_the_statement(error: &sqlx::Error, message: &str) -> bool {
     match primary(error) {

@@ -32,7 +32,7 @@ const ERASING: &str =
 /// All tables with rows of a session; a table comes before those it refers to.
 const TABLES: [&str; 5] = ["calls", "messages", "turns", "transitions", "sessions"];
 
-/// Tells whether `ANALYZE` left samples of keys, which may show names.
+/// Asks whether `ANALYZE` left samples of keys, which may show names.
 const HAS_SAMPLES: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'sqlite_stat4'";
 
 /// Deletes all rows of the user, and records the erased chains.
@@ -112,7 +112,7 @@ async fn record(own: &mut Own<'_>, chain: &ErasedChain) -> Result<(), StoreError
     Ok(())
 }
 
-/// Runs a statement and gives the number of rows it changed.
+/// Runs a statement and returns the number of rows that it changed.
 async fn run(own: &mut Own<'_>, sql: &str, of: Option<&Forget>) -> Result<u64, StoreError> {
     let mut query = sqlx::query(own.sql(sql));
     if let Some(order) = of {

@@ -1,4 +1,4 @@
-//! Tells whether a file is a Madang database without changing it.
+//! Finds out whether a file is a Madang database, without changing it.
 
 use std::{fs, io::ErrorKind, path::Path};
 
@@ -9,7 +9,7 @@ use super::{OpenError, schema};
 /// The first SQLite without the bug that may corrupt a database in WAL mode.
 const OLDEST_SQLITE: (u32, u32, u32) = (3, 51, 3);
 
-/// Tells whether the path holds anything yet.
+/// What is at the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Found {
     /// No file or an empty one: a database can be made there.
@@ -38,7 +38,7 @@ pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
     }
 }
 
-/// Tells whether other applications' tables may stand in the file.
+/// Whether other applications' tables may be in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Sharing {
     /// A file that has tables, but none of the store's, belongs to another program.
@@ -70,7 +70,7 @@ pub(super) async fn tables(
     schema::must_be_ours(path, db).await
 }
 
-/// Tells whether the store's tables exist.
+/// Returns whether the store's tables exist.
 pub(super) async fn has_tables(path: &Path, db: &mut SqliteConnection) -> Result<bool, OpenError> {
     let ours = "SELECT count(*) > 0 FROM sqlite_schema WHERE name = 'madang_sessions'";
     let found = sqlx::query_scalar(ours).fetch_one(db).await;

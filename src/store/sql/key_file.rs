@@ -1,7 +1,7 @@
-//! Keeps the keys of seals in a file beside the user's configuration, never beside the database.
+//! Keeps the keys of seals in a file in the user's configuration, never in the folder of the database.
 //!
-//! A program that can write the database must not have the keys. Beside the database they would be copied, shared and
-//! replaced with it.
+//! A program that can write the database must not have the keys. If they were beside the database, they would be
+//! copied, shared and replaced with it.
 
 use std::{
     env, fs,
@@ -14,17 +14,17 @@ use uuid::Uuid;
 
 use super::database_file::{beside, create_new};
 
-/// The variable that names the key file where the program does not.
+/// The variable that names the key file if the program does not.
 pub(super) const VARIABLE: &str = "MADANG_SEAL_KEYS";
 
 /// The start of each line.
 const KIND: &str = "madang-seal-key-1";
 
-/// A file with the keys of seals, one a line, the newest first. Only its owner may read it.
+/// A file with the keys of seals, one on each line, the newest first. Only its owner may read it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealKeyFile(PathBuf);
 
-/// The reason why the seal keys cannot be used.
+/// A reason why the seal keys cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealKeyError {
@@ -60,7 +60,7 @@ pub enum SealKeyError {
         /// The key file.
         path: PathBuf,
     },
-    /// The system gives no random numbers.
+    /// The system has no random numbers.
     #[error(transparent)]
     NoRandomness(#[from] NoRandomness),
 }
@@ -72,10 +72,10 @@ impl SealKeyFile {
         Self(path.into())
     }
 
-    /// Uses the usual file: `MADANG_SEAL_KEYS`, or `madang/seal.keys` in the user's configuration.
+    /// Returns the usual file: `MADANG_SEAL_KEYS`, or `madang/seal.keys` in the user's configuration.
     ///
     /// # Errors
-    /// [`SealKeyError::NoPlace`] where the environment names no folder.
+    /// [`SealKeyError::NoPlace`] if the environment names no folder.
     pub fn usual() -> Result<Self, SealKeyError> {
         usual(|name| env::var_os(name).map(PathBuf::from)).ok_or(SealKeyError::NoPlace).map(Self)
     }
@@ -86,7 +86,7 @@ impl SealKeyFile {
         &self.0
     }
 
-    /// Reads the keys; `None` where there is no file.
+    /// Reads the keys. Returns `None` if there is no file.
     ///
     /// # Errors
     /// [`SealKeyError`] says what to do.
@@ -95,7 +95,8 @@ impl SealKeyFile {
         Ok(keys.map(SealKeys::new))
     }
 
-    /// Reads the keys, or creates the file with a fresh one. Programs that create it at once all read the same keys.
+    /// Reads the keys, or creates the file with a fresh one. Programs that create it at the same time all read the same
+    /// keys.
     ///
     /// # Errors
     /// [`SealKeyError`] says what to do.
@@ -124,10 +125,10 @@ impl SealKeyFile {
         self.read()?.ok_or_else(|| self.unusable(cause()))
     }
 
-    /// Adds a fresh key before the others. It seals from the next start on; older keys still vouch for older seals.
+    /// Adds a fresh key before the others. It seals from the next start on, and older keys still verify older seals.
     ///
     /// # Errors
-    /// [`SealKeyError`] says what to do; the file is then unchanged, or has the fresh key already.
+    /// [`SealKeyError`] says what to do. The file is then unchanged, or has the fresh key already.
     pub fn rotate(&self) -> Result<SealKeys, SealKeyError> {
         self.rotate_with(sync)
     }
@@ -179,7 +180,7 @@ impl SealKeyFile {
         Ok(())
     }
 
-    /// Writes keys durably to a new file beside this one.
+    /// Writes keys durably to a new file in the same folder.
     fn written(&self, keys: &[SealKey]) -> Result<PathBuf, SealKeyError> {
         let path = beside(&self.0, &format!(".{}", Uuid::now_v7().simple()));
         let write = || -> io::Result<()> {
@@ -225,7 +226,7 @@ impl SealKeyFile {
 /// Makes the names in a folder durable.
 type SyncFolder = fn(&Path) -> io::Result<()>;
 
-/// Makes the names in a folder durable, where this program may and the file system can.
+/// Makes the names in a folder durable, if this program may and the file system can.
 #[cfg(unix)]
 fn sync(folder: &Path) -> io::Result<()> {
     use ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
@@ -244,7 +245,7 @@ fn sync(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Gives the folder in which a name stands.
+/// Returns the folder of a path.
 fn folder_of(path: &Path) -> &Path {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     folder.unwrap_or(Path::new("."))
@@ -305,7 +306,7 @@ mod tests {
                 let error = file.read_or_create().unwrap_err();
                 assert!(matches!(error, SealKeyError::Exposed { .. }), "{exposed:o}: {error}");
             }
-            // Only root can give a file away.
+            // Only root can change the owner of a file.
             if std::os::unix::fs::chown(file.path(), Some(65_534), None).is_ok() {
                 let error = file.read_or_create().unwrap_err();
                 assert!(matches!(error, SealKeyError::Foreign { .. }), "{error}");

@@ -1,8 +1,8 @@
 //! Locks a database for one writing program, until the store closes or the process ends.
 //!
-//! Two lock files stand beside the database. The one named after the path guards the log and the index, which SQLite
-//! finds by that path. The one named after the inode follows the file through a rename. The database itself is never
-//! locked here: a Unix process that closes a file loses all its locks on it.
+//! Two lock files are in the folder of the database. The one named after the path guards the log and the index, which
+//! SQLite finds by that path. The one named after the inode follows the file through a rename. The database itself is
+//! never locked here, because a Unix process that closes a file loses all its locks on it.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -71,7 +71,7 @@ fn made(database: &Path) -> Result<DatabaseFile, OpenError> {
     let unusable = |cause| OpenError::of_io(database, cause);
     private::create(database).map_err(unusable)?;
     let found = database_file::find(database).map_err(unusable)?;
-    // SQLite keeps a log beside each name: a file with two names would have two logs.
+    // SQLite keeps a log for each name, so a file with two names would have two logs.
     if found.names > 1 {
         return Err(OpenError::SeveralNames { path: database.to_owned() });
     }
@@ -141,8 +141,8 @@ impl Drop for LockFile {
             #[cfg(unix)]
             Afterwards::Goes => self.remove(),
         }
-        // Unlocks before closing: a child process started meanwhile has a copy of the descriptor until it runs another
-        // program.
+        // Unlocks before closing: a child process that was started in between has a copy of the descriptor until it
+        // runs another program.
         if let Err(error) = self.file.unlock() {
             tracing::debug!(%error, "a lock goes with its file");
         }
@@ -159,7 +159,7 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Takes the place of the other where no file has an identity. By its own name a list of mutants tells the two apart.
+/// Replaces the other if files have no identity. A list of mutants distinguishes the two by its own name.
 #[cfg(not(unix))]
 fn is_taken_for_named(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)

@@ -5,14 +5,14 @@ use std::path::Path;
 use super::{OpenError, SqliteOptions, SqliteStore, options::Location};
 
 impl SqliteStore {
-    /// Opens a database file to write once the options are awaited, and creates it if it is missing. While a store has the
-    /// file open, this process must open it only through SQLite. On Unix, a process that closes a file loses all its locks on
-    /// it.
+    /// Returns options that, when awaited, open a database file to write, and create it if it is missing. While a store
+    /// has the file open, this process must open it only through SQLite. On Unix, a process that closes a file loses
+    /// all its locks on it.
     pub fn open(path: impl AsRef<Path>) -> SqliteOptions {
         SqliteOptions::at(Location::File(path.as_ref().to_owned()))
     }
 
-    /// Opens a database to read, beside its writer.
+    /// Opens a database to read, while another store may write it.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do.
@@ -20,8 +20,9 @@ impl SqliteStore {
         Self::open(path).open_read_only().await
     }
 
-    /// Opens a temporary database once the options are awaited: a file that only this user can read, never synced, removed
-    /// when the store is closed or dropped. SQLite's databases in memory allow no reader beside a writer.
+    /// Returns options that, when awaited, open a temporary database: a file that only this user can read, that is
+    /// never synced, and that is removed when the store is closed or dropped. SQLite's own databases in memory allow no
+    /// reader while another connection writes.
     pub const fn in_memory() -> SqliteOptions {
         SqliteOptions::at(Location::Memory)
     }

@@ -26,7 +26,7 @@ use super::{
     writer::{self, Writer},
 };
 
-/// Options of a [`SqliteStore`].
+/// Options of a [`SqliteStore`]. Awaiting them opens it.
 #[derive(Debug)]
 pub struct SqliteOptions {
     location: Location,
@@ -84,32 +84,32 @@ impl SqliteOptions {
         }
     }
 
-    /// Uses these keys instead of a file's, to seal approvals and owners. Give the same keys at each opening, and keep
-    /// them away from the database.
+    /// Uses these keys, instead of those of a file, to seal approvals and owners. Pass the same keys at each opening,
+    /// and keep them away from the database.
     #[must_use]
     pub fn seal_keys(mut self, keys: SealKeys) -> Self {
         self.keys = Keys::Given(keys);
         self
     }
 
-    /// Keeps the keys in this file instead of the usual one ([`SealKeyFile::usual`]). Creates it unless the database
-    /// was already sealed.
+    /// Keeps the keys in this file instead of the usual one ([`SealKeyFile::usual`]). The file is created unless the
+    /// database is already sealed.
     #[must_use]
     pub fn seal_key_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.keys = Keys::File(SealKeyFile::at(path));
         self
     }
 
-    /// Adds tables of a toolkit or the embedder, created after the store's own. Each migrator needs its own table of
-    /// versions; at most one may use `_sqlx_migrations`. Error messages show the name.
+    /// Adds tables of a toolkit or the application, which are created after the store's own. Each migrator needs a
+    /// table of versions of its own; at most one may use `_sqlx_migrations`. Error messages show the name.
     #[must_use]
     pub fn migrations(mut self, name: &'static str, migrator: &'static Migrator) -> Self {
         self.migrations.push((name, migrator));
         self
     }
 
-    /// Shares the file with the embedder, which may have tables there already. Otherwise the store refuses a file that
-    /// has tables but none of its own.
+    /// Shares the file with the application, which may already have tables there. Otherwise the store refuses a file
+    /// that has tables but none of its own.
     #[must_use]
     pub const fn shared_with_embedder(mut self) -> Self {
         self.sharing = Sharing::WithEmbedder;
@@ -124,7 +124,7 @@ impl SqliteOptions {
     }
 
     /// Sets how long a statement waits for a program without our lock, such as a backup. The default is five seconds.
-    /// All writers wait meanwhile.
+    /// All writers wait for as long.
     #[must_use]
     pub const fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
@@ -203,7 +203,7 @@ impl SqliteOptions {
             return Ok(());
         }
         not_another_kind(path).await?;
-        // On a read-only connection SQLite would leave its log and index behind.
+        // With a read-only connection SQLite would not remove its log and index.
         let options = SqliteConnectOptions::new().filename(path).busy_timeout(self.busy_timeout);
         let mut db = connect(path, &options).await?;
         let looked = async {
@@ -215,7 +215,7 @@ impl SqliteOptions {
         looked
     }
 
-    /// Opens the database to read, beside its writer. Takes no lock and makes no tables.
+    /// Opens the database to read, while another store may write it. Takes no lock and creates no tables.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do.
@@ -272,7 +272,7 @@ async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
 }
 
 impl Keys {
-    /// Reads the given keys or the file; `None` if the file is missing.
+    /// Reads the keys that were passed, or those of the file. Returns `None` if the file is missing.
     fn read(&self) -> Result<Option<SealKeys>, OpenError> {
         match self {
             Self::Given(keys) => Ok(Some(keys.clone())),
@@ -290,7 +290,7 @@ impl Keys {
         }
     }
 
-    /// Gives the keys that sealed the database, or fresh ones if nothing is sealed yet.
+    /// Returns the keys that sealed the database, or fresh ones if nothing is sealed yet.
     async fn of_database(
         &self,
         path: &Path,

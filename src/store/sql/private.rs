@@ -9,7 +9,8 @@ use std::{
 
 use super::{OpenError, database_file::create_new, inspect::Sharing};
 
-/// Creates an empty file for a database, unless one exists. SQLite gives its log and its index the mode of this file.
+/// Creates an empty file for a database, unless one exists. SQLite creates its log and its index with the mode of this
+/// file.
 pub(super) fn create(database: &Path) -> io::Result<()> {
     // The file is new, so no part of this process can have it open.
     match create_new(database) {
@@ -100,17 +101,17 @@ mod unix {
         }
     }
 
-    /// Tells whether any account may replace a file in this folder.
+    /// Returns whether any account may replace a file in this folder.
     fn is_anybodys(folder: &Metadata) -> bool {
         folder.mode() & ANYBODY_WRITES != 0 && folder.mode() & STICKY == 0
     }
 
-    /// Tells whether a file of this owner belongs to another account than ours. Root can read and change every file.
+    /// Returns whether a file of this owner belongs to another account than ours. Root can read and change every file.
     pub(in super::super) const fn is_foreign(owner: u32, ours: u32) -> bool {
         owner != ours && owner != 0
     }
 
-    /// Tells whether other accounts have any right on this file.
+    /// Returns whether other accounts have any right on this file.
     fn is_exposed(file: &Metadata) -> bool {
         file.is_file() && file.mode() & OTHERS != 0
     }

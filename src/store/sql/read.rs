@@ -1,4 +1,4 @@
-//! Answers questions from rows. Each question is one statement, so that it sees one moment.
+//! Answers questions from rows. Each question is one statement, so that it sees a single moment.
 
 use madang_actors::{
     ledger::{ChainEnd, Link, SealError, SealKeys},
@@ -72,8 +72,8 @@ pub(super) async fn session(
     own: &mut Own<'_>,
     session: &SessionId,
 ) -> Result<Option<StoredSession>, StoreError> {
-    // A session without messages gives one row. Repeating the session's columns in each row costs little. Only the
-    // options of its open turn may be long, so the first row alone has them. One statement sees one moment.
+    // A session without messages returns one row. Repeating the session's columns in each row costs little. Only the
+    // options of its open turn may be long, so only the first row has them. One statement sees one moment.
     let query = sqlx::query(
         "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, s.erased_to, o.turn AS open_turn, o.key, o.text, \
          CASE WHEN m.seq IS (SELECT min(seq) FROM madang_messages WHERE session = $1 \
@@ -196,7 +196,7 @@ pub(super) async fn submitted(
     one(db, query).await?.as_ref().map(row::submitted).transpose()
 }
 
-/// Reads a turn, and where its first entry stands.
+/// Reads a turn, and the number of its first entry.
 pub(super) async fn turn(
     db: &mut SqliteConnection,
     session: &SessionId,

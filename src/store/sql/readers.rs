@@ -158,7 +158,7 @@ impl Reader for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let Some((permit, reading)) = self.out.take() else { return };
-        // Where no runtime is left to await the statement, it is interrupted, and the connection's own thread closes.
+        // If no runtime is left to await the statement, it is interrupted, and the connection's own thread closes.
         reading.cut_off.now();
         if let Ok(runtime) = Handle::try_current() {
             let returned = self.pool.clone().take_back(reading, permit);

@@ -139,8 +139,7 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     }
 }
 
-/// Reads a call for display. Unreadable values are named, and a placeholder stands for each; a row without its ids is
-/// an error.
+/// Reads a call for display. Unreadable values are named, each with a placeholder. A row without its ids is an error.
 pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     if column::<Option<i64>>(row, "number")?.is_none() {
         return Ok(None);
@@ -216,7 +215,7 @@ fn unreadable_outcome() -> ToolOutcome {
     ToolOutcome::error("unreadable", format!("{ko} {en}"))
 }
 
-/// Reads an entry of the transcript, or gives a notice if it cannot be read.
+/// Reads an entry of the transcript, or returns a notice if it cannot be read.
 pub(super) fn content(row: &SqliteRow, text: &str, seq: u64) -> Content {
     serde_json::from_str(text).unwrap_or_else(|cause| {
         let session: Result<&str, _> = row.try_get("of_session");

@@ -9,11 +9,11 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use tracing::debug;
 use uuid::Uuid;
 
-/// Runs a part of a transaction that can be undone alone. `Ok` keeps the part; `Err`, a panic or a drop undoes it.
-/// Parts nest. Use it in transactional tools and `Runtime::transaction`, on the connection that they are lent.
+/// Runs a part of a transaction that can be undone alone. `Ok` keeps the part, and `Err`, a panic or a drop undoes it.
+/// Parts can be nested. Use it in transactional tools and `Runtime::transaction`, on the connection that they borrow.
 ///
-/// A kept part is committed or undone with the transaction around it. Do not use sqlx's own `begin` instead: dropped in
-/// flight, it rolls back twice.
+/// A part that is kept is committed or undone with the transaction around it. Do not use sqlx's own `begin` instead: if
+/// it is dropped while it runs, it rolls back twice.
 ///
 /// ```
 /// # use sqlx::SqliteConnection;
@@ -36,8 +36,8 @@ use uuid::Uuid;
 /// # Errors
 /// The part's own error, or SQLite's error if the savepoint could not begin or end. If the end fails, the *whole*
 /// transaction is rolled back, because the part may have ended its savepoint itself. The tool's call or
-/// `Runtime::transaction` then fails, whatever its function returns. It also fails if a part is dropped behind
-/// unawaited statements that fill the connection's queue.
+/// `Runtime::transaction` then fails, whatever its function returns. It also fails if a part is dropped after
+/// statements that were not awaited and fill the connection's queue.
 pub async fn savepoint<T, E, F>(db: &mut SqliteConnection, part: F) -> Result<T, E>
 where
     F: AsyncFnOnce(&mut SqliteConnection) -> Result<T, E>,
@@ -65,7 +65,7 @@ where
 /// The prefix of the names of savepoints made here.
 const PART: &str = "part_";
 
-/// Tells whether a savepoint of this name was made here.
+/// Returns whether a savepoint of this name was made here.
 pub(super) fn is_part(name: &[u8]) -> bool {
     name.strip_prefix(PART.as_bytes()).is_some_and(|id| Uuid::try_parse_ascii(id).is_ok())
 }

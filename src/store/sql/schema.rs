@@ -1,5 +1,5 @@
-//! Creates the tables by migrations whose versions stand in a table of the store's: an embedder may have its own in the
-//! same file.
+//! Creates the tables by migrations whose versions are in a table of the store's, because an application may have its
+//! own in the same file.
 
 use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
@@ -50,7 +50,7 @@ pub(super) async fn rehearse(
     db: &mut SqliteConnection,
     others: &[(&'static str, &'static Migrator)],
 ) -> Result<(), OpenError> {
-    // A migration outside of a transaction cannot be rolled back, so neither it nor those behind it are rehearsed.
+    // A migration outside of a transaction cannot be rolled back, so neither it nor those after it are rehearsed.
     let others = others.split(|(_, migrator)| migrator.iter().any(|migration| migration.no_tx));
     let others = others.take(1).flatten().copied().collect::<Vec<_>>();
     let begun = db.begin_with("BEGIN IMMEDIATE").await;
@@ -165,7 +165,7 @@ fn refusal(path: &Path, name: &'static str, migrator: &Migrator, cause: MigrateE
     }
 }
 
-/// Gives the version and the description of the migration that this error is about.
+/// Returns the version and the description of the migration that this error is about.
 fn at_fault(migrator: &Migrator, cause: &MigrateError) -> Option<String> {
     let (MigrateError::ExecuteMigration(_, version)
     | MigrateError::VersionMismatch(version)

@@ -38,7 +38,7 @@ impl Script {
         self
     }
 
-    /// Tells whether the script should be sent before it grows.
+    /// Returns whether the script should be sent before it grows.
     pub(super) const fn is_long(&self) -> bool {
         self.statements >= LONG
     }
@@ -47,7 +47,7 @@ impl Script {
         self.statements == 0
     }
 
-    /// Runs the statements in order, up to the first that fails. Tells whether each changed its row.
+    /// Runs the statements in order, up to the first that fails. Returns whether each changed its row.
     pub(super) async fn run(&mut self, own: &mut Own<'_>) -> sqlx::Result<bool> {
         let Self { sql, arguments, statements } = std::mem::take(self);
         let query = sqlx::query_with(own.sql(&sql), arguments);

@@ -13,10 +13,10 @@ use super::{
     row::{self, column},
 };
 
-/// A page of sessions from the index; each of the joins and subqueries finds one row by an index.
+/// A page of sessions from the index. Each of the joins and subqueries finds one row by an index.
 ///
-/// The last entry stands before any call that has not ended. The search for the first text begins behind the last
-/// clearing, where only calls without a model and notices can stand before it.
+/// The last entry is before any call that has not ended. The search for the first text begins after the last clearing,
+/// where only calls without a model and notices can come before it.
 const SESSIONS: &str = r#"
 SELECT its.session, its.user AS owner, its.opened_at, its.seal AS owner_seal, its.last_at,
     open.turn AS open_turn,
@@ -76,7 +76,7 @@ pub(super) async fn read(
     }
 }
 
-/// Makes the query for the chats behind a moment and an id.
+/// Makes the query for the chats after a moment and an id.
 pub(super) fn query(
     own: &Own<'_>,
     user: &UserId,
@@ -96,7 +96,7 @@ pub(super) fn query(
 
 fn summary(own: &Own<'_>, row: &SqliteRow) -> Result<SessionSummary, StoreError> {
     let session = row::session(column(row, "session")?)?;
-    // A session that another program gave to this user is not this user's.
+    // If another program changed the owner of a session to this user, it is not this user's.
     read::sealed_owner(row, &session, own.keys)?.map_err(StoreError::unavailable)?;
     let last = match column::<Option<i64>>(row, "last_seq")? {
         None => EventCursor::START,

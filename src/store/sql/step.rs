@@ -27,7 +27,7 @@ pub(super) struct CallHead {
 }
 
 impl Step<'_> {
-    /// Tells whether the state before this step is known: it was read, or is written earlier.
+    /// Returns whether the state before this step is known, because it was read or is written earlier.
     pub(super) fn is_next_of(&self, known: Option<&CallHead>) -> bool {
         known.is_some_and(|CallHead { session, call, row, .. }| {
             *call == self.call
@@ -219,7 +219,7 @@ fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<
     Ok(())
 }
 
-/// Writes the first step, which gives the call its number in the transcript.
+/// Writes the first step, which sets the call's number in the transcript.
 fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
     for insert in [
         "INSERT INTO madang_messages (session, seq, turn, at, call) VALUES (?, ?, ?, ?, ?)",

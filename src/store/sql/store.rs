@@ -27,10 +27,11 @@ use super::{
     writer::Writer,
 };
 
-/// Keeps chats and ledger in a SQLite file, beside the tables of toolkits and embedder. Cheap to clone.
+/// Keeps chats and ledger in a SQLite file, together with the tables of toolkits and the application. It is cheap to
+/// clone.
 ///
-/// Each commit is on the disk before any caller is told of it (`synchronous=FULL`, write-ahead log). One process at a
-/// time writes a database: lock files beside it are held for the life of the store.
+/// Each commit is on the disk before any caller learns of it (`synchronous=FULL`, write-ahead log). One process at a
+/// time writes a database; lock files in its folder are held as long as the store lives.
 #[derive(Debug, Clone)]
 pub struct SqliteStore(pub(super) Arc<Shared>);
 
@@ -57,7 +58,7 @@ struct Writing {
     commits: watch::Sender<u64>,
 }
 
-/// The right to write, and the folder of a temporary database. The lock goes first.
+/// The right to write, and the folder of a temporary database. The lock is released first.
 #[derive(Debug)]
 pub(super) struct Claim {
     pub(super) lock: Lock,
@@ -68,9 +69,9 @@ pub(super) struct Claim {
 const OWN_READERS: usize = 2;
 
 impl SqliteStore {
-    /// Counts the commits of this store, by any caller. A screen that shows a toolkit's tables waits for the next
-    /// number, then reads them. Closing the store marks the number as changed. A store that was opened to read never
-    /// changes it.
+    /// Returns the number of commits of this store, by any caller, as a value to watch. A screen that shows a toolkit's
+    /// tables waits for the next number, and then reads them. Closing the store marks the number as changed. If the
+    /// store was opened to read, the number never changes.
     #[must_use]
     pub fn commits(&self) -> watch::Receiver<u64> {
         match &self.0.writing {
@@ -146,7 +147,7 @@ impl Writing {
         if let Some(writer) = slot.take() {
             writer.into_db().close().await.map_err(forget::not_rewritten)?;
         }
-        // The slot stays locked, so no writer can begin meanwhile.
+        // The slot stays locked, so no writer can begin until then.
         forget::rewrite(&self.options).await
     }
 

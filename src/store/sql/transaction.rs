@@ -28,7 +28,7 @@ pub(super) struct SqliteTransaction {
     is_lent: bool,
     /// The time that a borrower has.
     deadline: Option<Duration>,
-    /// The state of a call, so that its next step need not read it. If a borrower changed it meanwhile, the tables
+    /// The state of a call, so that its next step need not read it. If a borrower has changed it since, the tables
     /// refuse the step.
     known: Option<CallHead>,
     /// Counts the commit.
@@ -66,7 +66,7 @@ impl SqliteTransaction {
         self.slot.as_mut().expect("the slot is emptied on drop only")
     }
 
-    /// Gives the SQL that begins a part, and releases the part kept before it.
+    /// Returns the SQL that begins a part, and releases the part kept before it.
     async fn enter(&mut self) -> Result<String, StoreError> {
         self.depth += 1;
         let (kept, depth) = (self.kept.take(), self.depth);

@@ -200,7 +200,7 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
     Ok(())
 }
 
-/// Tells whether a fact reads what the facts that the script holds back have written.
+/// Returns whether a fact reads what the facts that the script holds back have written.
 fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
     match write {
         Write::Temporary { .. }
@@ -226,7 +226,7 @@ fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
     }
 }
 
-/// Tells whether the session exists and is this user's, so that opening it changes nothing. Refuses another user's
+/// Returns whether the session exists and is this user's, so that opening it changes nothing. Refuses another user's
 /// session, or one whose owner has no fitting seal.
 async fn is_theirs(
     own: &mut Own<'_>,

@@ -100,7 +100,7 @@ impl Writer {
         Own { db: &mut self.db, keys: &self.keys, mark: &self.mark }
     }
 
-    /// Takes the connection back without waiting: one poll queues the statement behind all that the borrower left. If
+    /// Takes the connection back without waiting: one poll queues the statement after all that the borrower left. If
     /// the borrower filled the queue, the store's next statement is refused, and only this transaction is lost.
     fn take_back(&mut self) {
         self.cut_off.returned();
@@ -119,7 +119,7 @@ impl Writer {
         self.run("BEGIN IMMEDIATE".to_owned()).await.map_err(error::unavailable)
     }
 
-    /// Gives the SQL that begins the part of this depth, and releases the kept part before it.
+    /// Returns the SQL that begins the part of this depth, and releases the kept part before it.
     pub(super) fn savepoint(&self, kept: Option<usize>, depth: usize) -> String {
         let prefix = &self.prefix;
         let release = kept.map(|kept| format!("RELEASE {prefix}_{kept}; ")).unwrap_or_default();
@@ -131,7 +131,7 @@ impl Writer {
         self.must_be_open()?;
         let release = format!("RELEASE {}_{depth}", self.prefix);
         self.run(release).await.map_err(error::unavailable)?;
-        // Checked again: a statement that a handler left running may have ended the transaction meanwhile.
+        // Checked again, because a statement that a handler left running may have ended the transaction.
         Ok(self.must_be_untouched()?)
     }
 
@@ -180,7 +180,7 @@ impl Writer {
         Ok(())
     }
 
-    /// Interrupts a statement that outlived its handler's future; otherwise the undoing would wait behind it.
+    /// Interrupts a statement that outlived its handler's future, because undoing would wait for it.
     pub(super) async fn cut_off(&mut self) -> sqlx::Result<()> {
         self.cut_off.now();
         let ended = self.db.ping().await;
@@ -196,7 +196,7 @@ impl Writer {
     }
 }
 
-/// Gives the name of the savepoint that gives the connection back.
+/// Returns the name of the savepoint that ends the loan of the connection.
 fn back(prefix: &str) -> String {
     format!("{prefix}_back")
 }
