@@ -1,4 +1,4 @@
-//! Approval requests: what a person is asked, decides and hears.
+//! Approval requests: the question to a person, the decision, and the end.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{CallId, CancelReason, Digest, Problem, SessionId, Timestamp, UserId};
 
-/// The request for an approval: what a person is asked before a destructive call runs.
+/// A request for an approval: the question to a person before a destructive call runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ApprovalRequest {
@@ -21,13 +21,13 @@ pub struct ApprovalRequest {
     pub tool: Arc<str>,
     /// The validated arguments: exactly what will run.
     pub arguments: Arc<Value>,
-    /// What will happen, in the session's language; from the tool, never from the model.
+    /// What will happen, in the session's language. It comes from the tool, never from the model.
     pub consequence: Arc<str>,
-    /// The question in full: exactly these bytes are stored, and the digest covers them. Show this.
+    /// The question in full. Show this: exactly these bytes are stored, and the digest covers them.
     pub text: Arc<str>,
-    /// The digest that binds the decision to all of the above.
+    /// The digest that binds the decision to all of the fields above.
     pub digest: Digest,
-    /// The moment at which the call is cancelled as expired.
+    /// The time at which the call is cancelled as expired.
     pub expires_at: Timestamp,
 }
 
@@ -38,17 +38,19 @@ pub struct ApprovalRequest {
 pub enum Decision {
     /// Runs the call, once, with exactly these arguments.
     Approve,
-    /// Runs the call, and from now on this tool without a question in this session: a [`StandingApproval`](super::StandingApproval).
+    /// Runs the call, and from now on lets this tool run without a question in this session: a
+    /// [`StandingApproval`](super::StandingApproval).
     ApproveAlways,
     /// Ends the call without running it.
     Deny,
-    /// Ends the call without running it, and tells the model this.
+    /// Ends the call without running it, with this message to the model.
     DenyWith {
         /// The person's own words; a blank message is a plain no.
         message: Arc<str>,
     },
-    /// Runs the call, once, with these arguments in place of those that were shown. They are validated like a model's,
-    /// but keys that the schema does not know are refused. The person has seen what it typed, so it is not asked again.
+    /// Runs the call, once, with these arguments instead of those that were shown. They are validated like a model's,
+    /// but keys that the schema does not know are refused. The person is not asked again, because the person has seen
+    /// what they typed.
     Edit {
         /// The arguments, as an object.
         arguments: Value,
@@ -92,7 +94,7 @@ pub enum DecisionError {
         /// The problems, each with its pointer.
         problems: Vec<Problem>,
     },
-    /// The message beside a no is too long. The request stays open.
+    /// The message with a denial is too long. The request stays open.
     #[error("the message has {bytes} bytes as JSON, {max_bytes} are allowed")]
     MessageTooLong {
         /// The length of the message as JSON.
@@ -100,15 +102,15 @@ pub enum DecisionError {
         /// The most bytes that a message may have.
         max_bytes: usize,
     },
-    /// The decision could not be recorded; the call does not run.
+    /// The decision could not be recorded. The call does not run.
     #[error("the decision could not be recorded")]
     NotRecorded,
-    /// The store did not tell in time whether the decision counts: the ledger has it.
+    /// The store did not answer in time, so it is not known whether the decision counts. The ledger shows it.
     #[error("it is not known whether the decision counts")]
     NotKnown,
 }
 
-/// The bytes that a person is shown before deciding. The ledger keeps them, and the decision is bound to them.
+/// The bytes that a person sees before deciding. The ledger keeps them, and the decision is bound to them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shown {

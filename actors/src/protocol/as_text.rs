@@ -1,6 +1,6 @@
-//! Values that stand in JSON as their text.
+//! Values that are text in JSON.
 
-/// Makes strings of a type and reads it from strings, as serde asks for it, by its `Display` and its `FromStr`.
+/// Implements serde for a type as a string, through its `Display` and its `FromStr`.
 macro_rules! as_text {
     ($type:ident, $error:ty) => {
         impl From<$type> for String {

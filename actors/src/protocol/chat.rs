@@ -14,7 +14,7 @@ pub struct ChatMessage {
     pub seq: u64,
     /// The turn that the entry belongs to.
     pub turn: TurnId,
-    /// The moment at which it was appended.
+    /// The time at which it was appended.
     pub at: Timestamp,
     /// The content of the entry.
     #[serde(flatten)]
@@ -43,7 +43,7 @@ pub enum Content {
         text: Arc<str>,
         /// Whether the text came to its end.
         ending: Ending,
-        /// The model that spoke, where it has a name. `None` for an imported text.
+        /// The model that wrote it, if it has a name. `None` for an imported text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<ModelName>,
         /// The source of the text.
@@ -57,7 +57,7 @@ pub enum Content {
         /// The kind of notice.
         notice: Notice,
     },
-    /// The user cleared the chat: state and model begin after this mark; what came before stays stored.
+    /// The user cleared the chat. The view and the prompt begin after this mark, and what came before stays stored.
     Cleared,
 }
 
@@ -87,35 +87,35 @@ impl Content {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EntryOrigin {
-    /// The user typed it in this chat, or the runtime's model wrote it here.
+    /// The user typed it in this chat, or a model of the runtime wrote it here.
     #[default]
     #[cfg_attr(feature = "schema", schemars(skip))] // as JSON it is never said
     Chat,
-    /// An [`Imported`](super::Imported) message: the application vouches for it, and the runtime did not see it happen.
-    /// The model reads it as any other text.
+    /// An [`Imported`](super::Imported) message. The application vouches for it; the runtime did not see it happen. The
+    /// model reads it like any other text.
     Imported,
 }
 
 impl EntryOrigin {
-    /// Tells whether the text was said in this chat. As JSON an entry says only other origins.
+    /// Returns whether the text was said in this chat. As JSON, an entry names only other origins.
     #[must_use]
     pub const fn is_chat(&self) -> bool {
         matches!(self, Self::Chat)
     }
 }
 
-/// Tells whether a model's text came to its end.
+/// Whether a model's text is complete.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Ending {
-    /// The text came to its end.
+    /// The text is complete.
     Complete,
-    /// The model failed, or the turn was dismissed: the streamed text is kept.
+    /// The model failed, or the turn was dismissed. The text that was streamed is kept.
     Interrupted,
 }
 
-/// A notice by the system; its words stand in [`Text`](super::Text).
+/// A notice by the system. [`Text`](super::Text) has its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -123,11 +123,11 @@ pub enum Ending {
 pub enum Notice {
     /// More user turns have passed since the last clearing than `Limits::suggest_clear_after`.
     SuggestClear,
-    /// The end of its process cut off a call of a tool outside the store. Only a person can find out whether it took
-    /// effect.
+    /// A tool that works outside of the store was cut off by the end of its process. Only a person can find out whether
+    /// the call took effect.
     EffectUnknown,
-    /// The turn ended the process that ran it, again and again: the model is not asked with its texts any more.
+    /// The turn ended the process that ran it again and again, so the model no longer reads its texts.
     TurnLeftOut,
-    /// An entry that stood here cannot be read: another program has changed it.
+    /// The entry cannot be read, because another program has changed it.
     Unreadable,
 }

@@ -1,4 +1,4 @@
-//! One completion: what the model is asked, what it streams, how it ends.
+//! One completion: what the model reads, what it streams, how it ends.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use strum::IntoStaticStr;
 
 use super::{CompletionId, LanguageTag, PromptMessage, SessionId, ToolSpec, UserId, WantedCall};
 
-/// The request for a completion. `tool_choice` is always `auto`: the model decides whether it calls a tool.
+/// A request for a completion. The model decides whether it calls a tool (`tool_choice` is always `auto`).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CompletionRequest {
     /// The id of the completion.
     pub id: CompletionId,
-    /// The session that asks; a model may keep its prefix.
+    /// The session that asks. A model may keep its prefix.
     pub session: SessionId,
-    /// The user that asks; a fair queue counts by it.
+    /// The user that asks. A fair queue counts by user.
     pub user: UserId,
-    /// The system text, if the embedder gave one.
+    /// The system text, if the application has one.
     pub system: Option<Arc<str>>,
-    /// The instructions of the turn, which stand right behind the system text. They are the user's: a model that shares
-    /// the beginning of prompts between users shares nothing of them.
+    /// The instructions of the turn, which come directly after the system text. They are the user's: a model that
+    /// shares the beginning of prompts between users must not share them.
     #[serde(default)]
     pub instructions: Option<Arc<str>>,
     /// The messages of the chat so far.
@@ -33,7 +33,7 @@ pub struct CompletionRequest {
 }
 
 impl CompletionRequest {
-    /// Gives the user's latest message; empty where there is none.
+    /// Returns the user's latest message, or an empty text if there is none.
     #[must_use]
     pub fn last_user_text(&self) -> &str {
         let texts = self.messages.iter().rev().filter_map(|message| match message {
@@ -43,7 +43,8 @@ impl CompletionRequest {
         texts.into_iter().next().unwrap_or_default()
     }
 
-    /// Counts the bytes of the system text, of the instructions and of the messages. The time to write the prompt grows with them.
+    /// Counts the bytes of the system text, the instructions and the messages. The time that it takes to write the
+    /// prompt grows with them.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let before = [&self.system, &self.instructions];
@@ -59,22 +60,22 @@ pub enum CompletionDelta<'a> {
     Began,
     /// Text for the person.
     Text(&'a str),
-    /// The model's thinking: told as events, never part of the answer.
+    /// The model's thinking. It is published as events, and is never a part of the answer.
     Thinking(&'a str),
 }
 
-/// A completion that came to its end.
+/// A completion that has come to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Completion {
     /// The text, without thinking and without tool calls.
     pub text: String,
     /// The tool calls, in order. If `finish` is [`FinishReason::Length`], the last of them was cut off and does not run.
     pub tool_calls: Vec<WantedCall>,
-    /// The reason for which it ended.
+    /// The reason why it ended.
     pub finish: FinishReason,
     /// The tokens that it cost.
     pub usage: Usage,
-    /// The number of messages, the oldest of the chat, that had no room before the model and were left out.
+    /// The number of messages, the oldest of the chat, that were left out because the model had no room for them.
     #[serde(default)]
     pub left_out: u32,
 }
@@ -87,7 +88,7 @@ impl Completion {
     }
 }
 
-/// A reason for which a completion ended.
+/// A reason why a completion ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -110,7 +111,7 @@ pub struct Usage {
     /// The tokens of the prompt.
     pub prompt_tokens: u32,
     /// Tokens of the prompt that this very chat had read before and that were still cached. Tokens shared with other
-    /// chats never count here, for they would tell one user about another.
+    /// chats are not counted here, because they would reveal something about another user.
     pub cached_tokens: u32,
     /// The tokens that were generated.
     pub completion_tokens: u32,

@@ -1,8 +1,8 @@
-//! A chat in the one form that every chat template and every server takes.
+//! A chat in the one form that every chat template and every server accepts.
 //!
-//! A transcript has any order of messages: a turn may end without an answer, or begin with a call. Templates and servers
-//! refuse many of them for good, and a chat must not die of its own history. So whoever tells a model a chat tells
-//! what [`conversation`] makes of it.
+//! A transcript has any order of messages: a turn may end without an answer, or begin with a call. Templates and
+//! servers refuse many of them for ever, and a chat must not become unusable through its own history. So everything
+//! that writes a chat for a model writes what [`conversation`] returns.
 
 use std::borrow::Cow;
 
@@ -20,7 +20,7 @@ pub enum ConversationMessage<'a> {
     },
     /// The model's: a text, calls with their results, or both.
     Model {
-        /// The text, which stands before the calls. Empty, and only so, where there are calls alone.
+        /// The text, which comes before the calls. It is empty only if there are calls and nothing else.
         text: Cow<'a, str>,
         /// The calls, in order.
         calls: Vec<ConversationCall<'a>>,
@@ -30,32 +30,32 @@ pub enum ConversationMessage<'a> {
 /// A call of a conversation, with its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationCall<'a> {
-    /// The id: nine letters and digits, because some templates and servers refuse any other.
+    /// The id. It has nine letters and digits, because some templates and servers refuse any other.
     pub id: String,
-    /// The name, of the letters that names may have everywhere.
+    /// The name, in letters that are accepted everywhere.
     pub name: Cow<'a, str>,
-    /// The arguments. What is no object stands in one, under `arguments`: it came from a call that was refused.
+    /// The arguments. If they are not an object, because the call was refused, they are in one, under `arguments`.
     pub arguments: Map<String, Value>,
-    /// The result, as the model is told it.
+    /// The result, as the model reads it.
     pub result: &'a str,
     /// What the model that made the call wants back with it.
     pub opaque: Option<&'a str>,
 }
 
-/// The text of a side that said nothing and must have spoken.
+/// The text of a side that said nothing although it was its turn.
 pub const SILENCE: &str = "…";
 
 /// The letters of an id.
 const ID_LEN: usize = 9;
 
-/// Puts a chat into the form that every template and every server takes. Nothing that was said or done is left out.
+/// Puts a chat into the form that every template and every server accepts. Nothing that was said or done is left out.
 ///
-/// - It is never empty, and begins with the user. User and model take turns; texts of one side in a row are one text.
-/// - A call belongs to the model's text before it. Behind the results the model speaks before the user does.
-/// - No text is blank. Arguments are objects, and ids and names have letters that are taken everywhere.
+/// - It is never empty, and begins with the user. User and model alternate, and adjacent texts of one side are joined.
+/// - A call belongs to the model's text before it. After the results, the model speaks before the user does.
+/// - No text is blank. Arguments are objects, and ids and names have letters that are accepted everywhere.
 ///
-/// `of_round` gives the number of calls that one completion made, from the opaque state of its first; a call without
-/// opaque state was alone. The calls of one completion stand in one message.
+/// `of_round` returns the number of calls that one completion made, from the opaque state of its first. A call without
+/// opaque state was alone. The calls of one completion are in one message.
 pub fn conversation<'a>(
     messages: impl IntoIterator<Item = &'a PromptMessage>,
     of_round: impl Fn(&str) -> usize,
@@ -159,14 +159,14 @@ fn join<'a>(before: &mut Cow<'a, str>, text: &'a str) {
     }
 }
 
-/// Gives the end of an id, where its letters differ most.
+/// Returns the end of an id, which is where ids differ most.
 fn short(id: &str) -> String {
     let letters: String = id.chars().filter(char::is_ascii_alphanumeric).collect();
     letters[letters.len().saturating_sub(ID_LEN)..].to_owned()
 }
 
-/// Gives a name of letters, digits, `_` and `-`. A model may have asked for a tool by any name, and was told that there
-/// is none.
+/// Returns a name of letters, digits, `_` and `-`. A model may have asked for a tool by any name, and then read that
+/// there is none.
 fn portable(name: &str) -> Cow<'_, str> {
     let is_portable = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     if name.is_empty() {
@@ -232,7 +232,7 @@ mod tests {
         for (order, expected) in [
             ("", "u:…"),
             ("umu", "u:u0 m:m1[] u:u2"),
-            // A turn without an answer, and one that ended behind a call.
+            // A turn without an answer, and one that ended after a call.
             ("uu", "u:u0+u1"),
             ("ueu", "u:u0+u2"),
             ("ucu", "u:u0 m:[r1] m:…[] u:u2"),

@@ -1,9 +1,9 @@
-//! Cuts data that is too long for the model: long texts are cut inside, entries are left out last, and the data says
-//! both. Numbers, and texts as short as ids and dates, are never touched.
+//! Cuts data that is too long for the model. Long texts are cut first, entries are left out last, and the data says
+//! both. Numbers, and texts as short as ids and dates, are never changed.
 
 use serde_json::{Map, Value, json};
 
-/// Keys of texts that name an item: they are cut only where no other text is left to cut.
+/// Keys of texts that name an item. They are cut only if no other text is left to cut.
 const NAMES: [&str; 3] = ["title", "name", "code"];
 
 /// The shortest length to which a text is cut.
@@ -12,7 +12,8 @@ const FEWEST_CHARS: usize = 12;
 /// The longest text that is never cut: ids have 36 characters, and dates fewer.
 const WHOLE_CHARS: usize = 40;
 
-/// The length at which a text still tells something. The remaining entries of a long list are read on from a position.
+/// The length at which a text still says something. The remaining entries of a long list can be read from a position
+/// on.
 const SOME_CHARS: usize = 60;
 
 /// The number of entries that are all shown, however little room their texts have.
@@ -27,7 +28,7 @@ fn cut_off(text: &str, chars: usize) -> Option<String> {
     (note.len() < text.len() - end).then(|| format!("{}{note}", &text[..end]))
 }
 
-/// Makes the note behind the entries of an inner list: how many of them are missing.
+/// Makes the note after the entries of an inner list: how many of them are missing.
 fn missing_of(items: &[Value], kept: usize) -> Option<String> {
     let missing = items.len().checked_sub(kept).filter(|missing| *missing > 0)?;
     let note = format!("…(+{missing})");
@@ -45,7 +46,7 @@ fn missing_of(items: &[Value], kept: usize) -> Option<String> {
 /// The bounds to which data is cut.
 #[derive(Debug, Clone, Copy)]
 struct Cuts {
-    /// The characters left of a text.
+    /// The characters that are kept of a text.
     chars: usize,
     /// The entries left of the list at the top that is cut.
     entries: usize,
@@ -67,10 +68,10 @@ enum Names {
     Cut,
 }
 
-/// Cuts data so that it `fits`; `None` where no part of it does. The result says `_truncated`. A list that was cut has
-/// its whole length in `count` where it is the longest, and in `_counts` where another was cut. A list further inside
-/// says at its end how many entries are missing. Data that began behind so many entries, its `offset`, tells where the
-/// next part of the longest list begins.
+/// Cuts data so that it `fits`, or returns `None` if no part of it does. The result says `_truncated`. If the longest
+/// list was cut, `count` is its full length. If other lists were cut, `_counts` has the full length of each list that
+/// was. A list further inside says at its end how many entries are missing. If the data began after some entries, its
+/// `offset`, it says where the next part of the longest list begins.
 pub(super) fn cut(
     data: &Value,
     offset: Option<u64>,
@@ -96,7 +97,7 @@ pub(super) fn cut(
             .and_then(|entries| try_with(Cuts { entries, ..cuts }))
     };
     texts(fewest, whole)
-        // As many whole entries as there is room for; the next are read on from there.
+        // As many complete entries as there is room for. The next ones are read from there on.
         .or_else(|| entries(whole))
         .or_else(|| texts(SOME_CHARS, Cuts { entries: total.min(1), ..whole }))
         .or_else(|| entries(Cuts { lists: Lists::All, ..whole }))
@@ -211,8 +212,8 @@ fn longest_text(value: &Value) -> usize {
     }
 }
 
-/// Finds the largest number of this range for which `holds` is true, given that it is true for all below. Sizes grow
-/// with what is left, so halving finds it.
+/// Finds the largest number of this range for which `holds` is true, if it is true for all numbers below. Sizes grow
+/// with what is kept, so halving finds it.
 fn largest(from: usize, to: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     let to = to.max(from);
     if from == 0 || !holds(from) {

@@ -19,7 +19,7 @@ impl Digest {
         Self(bytes)
     }
 
-    /// Gives the hash.
+    /// Returns the hash.
     #[must_use]
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0

@@ -17,7 +17,7 @@ pub enum Effect {
     None,
     /// The call took effect.
     Committed,
-    /// The call may have taken effect; it is unknown.
+    /// The call may have taken effect. Nobody knows yet.
     Unknown,
 }
 
@@ -34,7 +34,7 @@ pub enum EffectResolution {
 }
 
 impl EffectResolution {
-    /// Gives the effect that is known now.
+    /// Returns the effect that is known now.
     #[must_use]
     pub const fn effect(self) -> Effect {
         match self {
@@ -43,7 +43,7 @@ impl EffectResolution {
         }
     }
 
-    /// Gives the resolution for this effect; `None` where it is still unknown.
+    /// Returns the resolution for this effect, or `None` if it is still unknown.
     #[must_use]
     pub const fn of(effect: Effect) -> Option<Self> {
         match effect {
@@ -60,9 +60,9 @@ impl EffectResolution {
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResolvedBy {
-    /// The call's own handler, which ended after its caller was told `timeout`.
+    /// The call's own handler, which ended after its caller had received `timeout`.
     Handler,
-    /// The call's user, after a look.
+    /// The call's user, who looked.
     Person {
         /// The user that has looked.
         user: UserId,

@@ -1,4 +1,4 @@
-//! The events of a session, as its subscribers see them. This is also the vocabulary of `madang chat --json`.
+//! The events of a session, as its subscribers receive them. This is also the vocabulary of `madang chat --json`.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -18,20 +18,20 @@ pub struct SessionEvent {
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
-    /// The event's number within its session, from 1, without gaps while the session is in memory; 0 for one that was
-    /// read from the store.
+    /// The event's number within its session, from 1, without gaps while the session is in memory. It is 0 for an event
+    /// that was read from the store.
     pub seq: u64,
-    /// The position of this event: a reader that comes back subscribes after it.
+    /// The position of this event. A reader that comes back subscribes after it.
     pub cursor: EventCursor,
     /// The turn that the event belongs to.
     pub turn: TurnId,
-    /// The moment of the event.
+    /// The time of the event.
     pub at: Timestamp,
 }
 
-/// The position of a reader in the stored events of a session. It is behind an entry of the transcript, or behind the
-/// end of the turn whose last entry that is. It stays the same over sleep and restart. As text `17`, `17.1` (behind the
-/// error that ended the turn) or `17.2` (behind the turn's end).
+/// The position of a reader in the stored events of a session: after an entry of the transcript, or after the end of
+/// the turn whose last entry that is. It stays the same over sleep and restarts. As text it is `17`, `17.1` (after the
+/// error that ended the turn) or `17.2` (after the turn's end).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -45,19 +45,19 @@ impl EventCursor {
     /// The position before the first entry.
     pub const START: Self = Self { entry: 0, step: 0 };
 
-    /// Gives the position behind this entry of the transcript.
+    /// Returns the position after this entry of the transcript.
     #[must_use]
     pub const fn of_entry(seq: u64) -> Self {
         Self { entry: seq, step: 0 }
     }
 
-    /// Gives the number of the last entry before it; 0 for none.
+    /// Returns the number of the last entry before it, or 0 if there is none.
     #[must_use]
     pub const fn entry(self) -> u64 {
         self.entry
     }
 
-    /// Gives the position before its entry. A reader that subscribes behind that reads the entry first.
+    /// Returns the position before its entry. A reader that subscribes after it reads the entry first.
     #[must_use]
     pub const fn before(self) -> Self {
         match self.entry.checked_sub(1) {
@@ -66,13 +66,13 @@ impl EventCursor {
         }
     }
 
-    /// Gives the position behind the error that ends the turn of this entry.
+    /// Returns the position after the error that ends the turn of this entry.
     #[must_use]
     pub const fn error(self) -> Self {
         Self { entry: self.entry, step: 1 }
     }
 
-    /// Gives the position behind the end of the turn of this entry.
+    /// Returns the position after the end of the turn of this entry.
     #[must_use]
     pub const fn end(self) -> Self {
         Self { entry: self.entry, step: 2 }
@@ -88,7 +88,7 @@ impl fmt::Display for EventCursor {
     }
 }
 
-/// Tells that a text is no cursor.
+/// A text that is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a cursor is the number of an entry, behind a dot 1 or 2, and behind an @ a feed and the number of its event"
@@ -107,13 +107,13 @@ impl FromStr for EventCursor {
 
 as_text!(EventCursor, InvalidCursor);
 
-/// The kinds of event of a session. A message or outcome is told only after the store has it.
+/// The kinds of event of a session. A message or outcome is published only after the store has it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EventKind {
-    /// A turn began with the user's message, or an import has brought one.
+    /// A turn began with the user's message, or an import brought one.
     UserMessage {
         /// The text as the user typed it.
         text: Arc<str>,
@@ -124,13 +124,13 @@ pub enum EventKind {
         #[serde(default, skip_serializing_if = "EntryOrigin::is_chat")]
         origin: EntryOrigin,
     },
-    /// The model ended a message, or an import has brought one.
+    /// The model ended a message, or an import brought one.
     ModelMessage {
         /// The text as the model wrote it.
         text: Arc<str>,
         /// Whether the text came to its end.
         ending: Ending,
-        /// The model that spoke, where it has a name. `None` for an imported text.
+        /// The model that wrote it, if it has a name. `None` for an imported text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<ModelName>,
         /// The source of the text.
@@ -139,9 +139,9 @@ pub enum EventKind {
     },
     /// The model asks for a tool.
     ToolCallProposed {
-        /// The id that the runtime gave the call.
+        /// The id that the runtime chose for the call.
         call: CallId,
-        /// The model that asks, where it has a name.
+        /// The model that asks, if it has a name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<ModelName>,
         /// The name and the raw arguments, as the model wrote them.
@@ -168,7 +168,7 @@ pub enum EventKind {
         #[serde(flatten)]
         record: Box<CallRecord>,
     },
-    /// The unknown effect of an ended call is known now. Its turn may long be over.
+    /// The effect of an ended call was unknown and is known now. Its turn may have ended long ago.
     ToolCallResolved {
         /// The call, the effect, and the handler or person that found out.
         #[serde(flatten)]
@@ -176,7 +176,7 @@ pub enum EventKind {
         /// The resolution in words.
         text: String,
     },
-    /// The runtime tells the user something.
+    /// The runtime informs the user.
     SystemNotice {
         /// The kind of notice.
         notice: Notice,
@@ -199,11 +199,11 @@ pub enum EventKind {
         /// The number in words.
         text: String,
     },
-    /// The turn goes on after its process had ended, its session's actor was lost, or the store did not take a write. What was
-    /// streamed and not stored is void: the model is asked again.
+    /// The turn goes on after its process had ended, its session's actor was lost, or the store did not take a write.
+    /// What was streamed and not stored is void, and the model is asked again.
     TurnResumed,
-    /// The turn lost its actor and cannot go on, because the store fails. Once the store answers, the turn goes on
-    /// ([`TurnResumed`](Self::TurnResumed)) or its end follows.
+    /// The turn lost its actor and cannot go on, because the store fails. After the store answers again, the turn goes
+    /// on ([`TurnResumed`](Self::TurnResumed)) or its end follows.
     TurnInterrupted {
         /// The same in words.
         text: String,
@@ -246,18 +246,18 @@ pub enum TurnError {
     Model {
         /// The kind: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `ScriptExhausted`, or what the model named.
         kind: String,
-        /// Milliseconds after which to try again, where the model is overloaded and the time is known.
+        /// Milliseconds after which to try again, if the model is overloaded and the time is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
         /// The words of the model's provider: foreign text, short and without the key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Arc<str>>,
-        /// The sizes of the prompt's parts, where it was too long for the model.
+        /// The sizes of the prompt's parts, if it was too long for the model.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptSize>,
     },
-    /// The turn was cut off again and again, by the ends of its process or of its session's actor; or its temporary chat was
-    /// erased.
+    /// The turn was cut off again and again, because its process or its session's actor ended, or its temporary chat
+    /// was erased.
     CutOff,
 }
 
@@ -268,7 +268,7 @@ impl TurnError {
         Self::Model { kind: kind.into(), retry_after_ms: None, said: None, prompt: None }
     }
 
-    /// Says the reason to a person.
+    /// Returns the reason in words, for a person.
     #[must_use]
     pub fn in_locale(&self, locale: Locale) -> String {
         let text = match self {

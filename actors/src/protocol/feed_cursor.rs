@@ -1,4 +1,4 @@
-//! The position of a reader in one feed: a cursor, and what that feed has published behind it.
+//! The position of a reader in one feed: a cursor, and what that feed has published after it.
 
 use std::{fmt, str::FromStr};
 
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use super::{EventCursor, InvalidCursor, SessionEvent, as_text};
 
-/// The position of a reader in the events of a session. Its [`EventCursor`] stays the same over sleep and restart.
-/// While the feed lives, the position also tells which of the events that no store keeps were published: each of them
-/// is published once. As text `17.2@5f1c.341`, or the bare cursor of an event that was read from the store.
+/// The position of a reader in the events of a session. Its [`EventCursor`] stays the same over sleep and restarts.
+/// While the feed lives, the position also says which of the events that no store keeps were published, so that each of
+/// them is received once. As text it is `17.2@5f1c.341`, or only the cursor of an event that was read from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct FeedCursor {
     /// The position in the stored events.
     pub stored: EventCursor,
-    /// The feed, and the number of the last event that it published; `None` where that is not known.
+    /// The feed, and the number of the last event that it published. `None` if that is not known.
     pub published: Option<(FeedEpoch, u64)>,
 }
 
-/// The random name of one feed. A session has another feed when it comes back into memory.
+/// The random name of one feed. A session has a new feed each time it comes back into memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct FeedEpoch(u64);
 
@@ -31,8 +31,8 @@ impl FeedEpoch {
 }
 
 impl FeedCursor {
-    /// Gives the position behind an event that the feed of this epoch published, or that was read beside it from the
-    /// store.
+    /// Returns the position after an event that the feed of this epoch published, or that was read from the store while
+    /// it lived.
     #[must_use]
     pub const fn behind(event: &SessionEvent, epoch: FeedEpoch) -> Self {
         let published = if event.seq == 0 { None } else { Some((epoch, event.seq)) };

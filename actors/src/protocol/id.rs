@@ -1,4 +1,4 @@
-//! Ids: sessions, users, submits, turns, completions, calls; and moments in time.
+//! Ids of sessions, users, submits, turns, completions and calls; and moments in time.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -41,7 +41,7 @@ macro_rules! text_id {
                 $check(&name).map(|()| Self(name))
             }
 
-            /// Gives the name as it was chosen.
+            /// Returns the name as it was chosen.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -77,7 +77,7 @@ text_id!(
 
 text_id!(
     /// Names one submit of a text within its session, or one call without a model of its user, so that a repeated one
-    /// begins nothing. The caller chooses it; a fresh UUID is a good one.
+    /// begins nothing. The caller chooses it, for example as a fresh UUID.
     IdempotencyKey: "1 to 256 bytes without control characters",
     |name: &str| InvalidId::check("an idempotency key", name) => InvalidId
 );
@@ -90,13 +90,13 @@ macro_rules! uuid_id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// Wraps a UUID; version 7 sorts by time.
+            /// Wraps a UUID. Those of version 7 sort by time.
             #[must_use]
             pub const fn new(id: Uuid) -> Self {
                 Self(id)
             }
 
-            /// Gives the UUID.
+            /// Returns the UUID.
             #[must_use]
             pub const fn uuid(self) -> Uuid {
                 self.0
@@ -128,8 +128,8 @@ impl CallId {
     /// The namespace of calls that have a key, among all UUIDs that are made of names.
     const OF_KEYS: Uuid = Uuid::from_u128(0x1f6b_29d1_94a7_4c0e_8b53_d0e6_7a3c_58f2);
 
-    /// Makes the id of the call that this user began under this key: always the same, a UUID of version 5. It does not
-    /// sort by time.
+    /// Returns the id of the call that this user began under this key. It is always the same, a UUID of version 5, and
+    /// does not sort by time.
     #[must_use]
     pub fn of_key(user: &UserId, key: &IdempotencyKey) -> Self {
         // No id has a control character, so no two pairs read alike.
@@ -144,25 +144,25 @@ impl CallId {
 pub struct Timestamp(i64);
 
 impl Timestamp {
-    /// Takes milliseconds since the Unix epoch.
+    /// Makes a moment from milliseconds since the Unix epoch.
     #[must_use]
     pub const fn from_millis(millis: i64) -> Self {
         Self(millis)
     }
 
-    /// Gives milliseconds since the Unix epoch.
+    /// Returns the milliseconds since the Unix epoch.
     #[must_use]
     pub const fn millis(self) -> i64 {
         self.0
     }
 
-    /// Gives the time until a later moment; zero where that has passed.
+    /// Returns the time until a later moment, or zero if that has passed.
     #[must_use]
     pub fn until(self, later: Self) -> Duration {
         Duration::from_millis(u64::try_from(later.0.saturating_sub(self.0)).unwrap_or(0))
     }
 
-    /// Gives the moment this much later; saturates at the end of time.
+    /// Returns the moment this much later. It saturates at the end of time.
     #[must_use]
     pub fn after(self, wait: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX)))

@@ -13,11 +13,11 @@ const MAX_BYTES: usize = 35;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LanguageTag {
-    /// ASCII, and zeros behind it.
+    /// ASCII, and zeros after it.
     bytes: [u8; MAX_BYTES],
 }
 
-/// A text that is no language tag.
+/// A text that is not a language tag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a language tag: give one as BCP 47 has it, such as en or pt-BR")]
 pub struct InvalidLanguageTag;
@@ -31,8 +31,8 @@ impl LanguageTag {
     /// Makes a tag of this text.
     ///
     /// # Errors
-    /// [`InvalidLanguageTag`] if a part between single hyphens has not one to eight letters or digits. Also if the tag
-    /// does not begin with two letters, or has more than 35 bytes.
+    /// [`InvalidLanguageTag`] if a part between single hyphens does not have one to eight letters or digits, if the tag
+    /// does not begin with two letters, or if it has more than 35 bytes.
     pub const fn new(text: &str) -> Result<Self, InvalidLanguageTag> {
         let (text, mut bytes) = (text.as_bytes(), [0; MAX_BYTES]);
         let (mut at, mut subtag) = (0, 0);
@@ -64,24 +64,24 @@ impl LanguageTag {
         }
     }
 
-    /// Gives the tag's text.
+    /// Returns the tag's text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         let end = self.bytes.iter().position(|byte| *byte == 0).unwrap_or(MAX_BYTES);
         str::from_utf8(&self.bytes[..end]).unwrap_or_default()
     }
 
-    /// Gives the language alone, without script, region or variant: `pt` of `pt-br`.
+    /// Returns only the language, without script, region or variant: `pt` of `pt-br`.
     #[must_use]
     pub fn language(&self) -> &str {
         self.as_str().split('-').next().unwrap_or_default()
     }
 
-    /// Gives the tag, and then each more general one, as RFC 4647 looks them up: `zh-hant-tw`, `zh-hant`, `zh`.
+    /// Returns the tag, and then each more general one, in the order of RFC 4647: `zh-hant-tw`, `zh-hant`, `zh`.
     pub(super) fn and_more_general(&self) -> impl Iterator<Item = &str> {
         std::iter::successors(Some(self.as_str()), |tag| {
             let mut shorter = tag.rsplit_once('-')?.0;
-            // A single letter or digit begins what was cut off behind it.
+            // A single letter or digit begins what was cut off after it.
             while let Some((before, last)) = shorter.rsplit_once('-')
                 && last.len() == 1
             {

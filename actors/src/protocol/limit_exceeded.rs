@@ -1,4 +1,4 @@
-//! The error of a limit that was reached: which one, of user or runtime, and when to try again.
+//! The error of a limit that was reached: which one, whose it is, and when to try again.
 
 use std::{fmt, time::Duration};
 
@@ -16,19 +16,19 @@ use super::Limits;
 pub enum Bound {
     /// The sessions that are awake.
     AwakeSessions,
-    /// The running turns, those included that wait for a model or a person.
+    /// The running turns, including those that wait for a model or a person.
     RunningTurns,
     /// The approval requests that wait for a person.
     ApprovalRequests,
     /// The inboxes that watch for approval requests.
     Inboxes,
-    /// The running calls, those included that wait for a person.
+    /// The running calls, including those that wait for a person.
     RunningCalls,
     /// The bytes that came in and are not stored yet: texts of users, arguments of calls without a model.
     QueuedBytes,
     /// The messages that one session has not yet handled.
     WaitingMessages,
-    /// The bytes that are stored of a user.
+    /// The bytes that are stored for a user.
     StoredBytes,
 }
 
@@ -47,7 +47,7 @@ pub enum Scope {
     All,
 }
 
-/// Tells that a limit was reached. The request had no effect.
+/// Returned if a limit was reached. The request had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many {bound} {scope}: {max} are allowed")]
 pub struct LimitExceeded {
@@ -58,12 +58,12 @@ pub struct LimitExceeded {
     /// The limit itself, from [`Limits`](super::Limits).
     pub max: usize,
     /// The time after which a permit is likely to be free for the caller. It is estimated from how long permits were
-    /// held lately, and from how many callers were refused before. `None` before any was given back.
+    /// held lately, and from how many callers were refused before. `None` if no permit was freed yet.
     pub retry_after: Option<Duration>,
 }
 
 impl LimitExceeded {
-    /// Makes the error for a user with no room left in the store. Waiting makes no room.
+    /// Makes the error for a user whose room in the store is used up. Waiting does not help.
     #[must_use]
     pub const fn of_stored_bytes(limits: &Limits) -> Self {
         let max = limits.max_stored_bytes_per_user;

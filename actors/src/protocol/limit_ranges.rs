@@ -1,4 +1,4 @@
-//! What a row of the table of limits makes: a field, its default, and its range, to which a runtime that started can keep.
+//! What each row of the table of limits becomes: a field, its default, and a range that a runtime can keep.
 
 use std::{fmt::Debug, ops::RangeInclusive, time::Duration};
 
@@ -7,13 +7,13 @@ pub(super) const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 60 * 60
 /// The shortest time in which a step can happen.
 pub(super) const SHORTEST: Duration = Duration::from_millis(1);
 
-/// A limit that no runtime can keep to.
+/// A limit that no runtime can keep.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the limit {name} is {value}, and must be at least {least} and at most {most}")]
 pub struct LimitError {
     /// The field of [`Limits`](super::Limits).
     pub name: &'static str,
-    /// The value as it was given.
+    /// The value that was set.
     pub value: String,
     /// The least value allowed.
     pub least: String,
@@ -24,8 +24,8 @@ pub struct LimitError {
 /// Makes the bounds of a table whose rows have the reason, the name, the type, the default and the range of each.
 macro_rules! limits {
     ($($(#[$reason:meta])* $name:ident: $type:ty = $default:expr, in $range:expr;)*) => {
-        /// The bounds of a runtime. `Limits::default()` is meant for a small server or a desktop application; set those that
-        /// you need as `Limits { max_rounds: 8, ..Limits::default() }`.
+        /// The bounds of a runtime. `Limits::default()` is meant for a small server or a desktop application. Set those
+        /// that you need as `Limits { max_rounds: 8, ..Limits::default() }`.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Limits {
             $($(#[$reason])* pub $name: $type,)*
@@ -38,7 +38,7 @@ macro_rules! limits {
         }
 
         impl Limits {
-            /// Checks that a runtime can keep to these limits. A runtime does this at its start.
+            /// Checks that a runtime can keep these limits. A runtime does this at its start.
             ///
             /// # Errors
             /// [`LimitError`](super::LimitError) names the first limit that is too small or too large.
@@ -47,7 +47,7 @@ macro_rules! limits {
                 Ok(())
             }
 
-            /// Makes limits of which one is at an end of its range or of its type, with its name; for tests.
+            /// Makes limits of which one is at an end of its range or of its type, with its name, for tests.
             #[cfg(any(test, feature = "testing"))]
             #[must_use]
             pub fn each_at_its_ends() -> Vec<(&'static str, Self)> {
@@ -80,7 +80,7 @@ pub(super) trait Ends: Sized {
     const ENDS: [Self; 2];
 }
 
-/// Gives the ends of a type, and of a range in it.
+/// Returns the ends of a type, and of a range in it.
 #[cfg(any(test, feature = "testing"))]
 pub(super) fn ends_of<T: Ends>(range: RangeInclusive<T>) -> impl Iterator<Item = T> {
     T::ENDS.into_iter().chain(<[T; 2]>::from(range.into_inner()))

@@ -7,7 +7,8 @@ use super::limit_ranges::{LONGEST, SHORTEST, limits};
 limits! {
     /// Rounds in a turn: a chain of search, query and add takes three, the answer a fourth.
     max_rounds: u32 = 4, in 1..=u32::MAX;
-    /// Calls taken from one completion of a model family that asks for several at once: more is a model gone astray.
+    /// Calls that are taken from one completion, if the model's family can ask for several at once. A model that asks
+    /// for more has gone astray.
     max_calls_per_completion: usize = 8, in 1..=usize::MAX;
     /// Tokens that one completion may generate: an answer of several paragraphs, and an end to endless babble.
     max_completion_tokens: u32 = 1_024, in 1..=u32::MAX;
@@ -30,7 +31,7 @@ limits! {
     /// Bytes of a call's result, as JSON: the longest arguments may come back, with their result.
     /// [`MAX_LEVELS`](super::MAX_LEVELS) bounds its depth.
     max_outcome_bytes: usize = 4 * 1024 * 1024, in 1..=usize::MAX;
-    /// Bytes of the message of a handler's progress: a line beside the call.
+    /// Bytes of the message of a handler's progress: one line next to the call.
     max_progress_bytes: usize = 512, in 0..=usize::MAX;
     /// The shortest time between two reports of one call that readers see: an eye sees ten a second as one movement.
     progress_pause: Duration = Duration::from_millis(100), in Duration::ZERO..=LONGEST; // 0 passes each report
@@ -39,25 +40,25 @@ limits! {
     /// Steps that checking a call's arguments may take: some 0.2 s. Alternatives inside alternatives double the steps
     /// with each level.
     max_validation_steps: u64 = 4 << 20, in 1..=u64::MAX;
-    /// Problems that a refused call is told, so that the model can mend it.
+    /// Problems that the envelope of a refused call lists, so that the model can mend it.
     max_validation_problems: usize = 16, in 1..=usize::MAX;
     /// Bytes of these problems.
     max_validation_bytes: usize = 1_024, in 1..=usize::MAX;
-    /// The time that a handler outside the transaction may take before its caller is told `timeout`. Only a handler that
-    /// was lent a connection to read is cut off then: others may be at work elsewhere.
+    /// The time that a handler outside of the transaction may take before its caller receives `timeout`. Only a handler
+    /// that borrows a connection to read is cut off then, because others may be in the middle of work elsewhere.
     tool_timeout: Duration = Duration::from_secs(30), in SHORTEST..=LONGEST;
-    /// The time that a transactional handler may hold the writer's transaction: other jobs wait behind it.
+    /// The time that a transactional handler may hold the writer's transaction, for which other jobs wait.
     transaction_deadline: Duration = Duration::from_millis(250), in SHORTEST..=LONGEST;
     /// The time that a person has to decide about an approval request: a coffee break.
     decision_timeout: Duration = Duration::from_secs(10 * 60), in SHORTEST..=LONGEST;
     /// The time that an approval waits to be used: for a permit of its tool, its slow work and the store, each at its
     /// default.
     approval_timeout: Duration = Duration::from_secs(2 * 60), in SHORTEST..=LONGEST;
-    /// The time that a standing approval lasts: a day, for a user that says "always" means the work at hand.
+    /// The time that a standing approval lasts: a day, because a user that says "always" means the work at hand.
     standing_approval_lifetime: Duration = Duration::from_secs(24 * 60 * 60), in SHORTEST..=LONGEST;
-    /// Calls that a standing approval covers: a list worked off; a longer one is worth another look.
+    /// Calls that a standing approval covers: enough to work off a list. After more it is worth asking again.
     max_standing_uses: u32 = 32, in 0..=u32::MAX; // 0 makes "always" a plain yes
-    /// Bytes, as JSON, of a person's message beside a no: some sentences, which leave the envelope within its own
+    /// Bytes, as JSON, of a person's message with a denial: some sentences, which leave the envelope within its own
     /// bound.
     max_denial_bytes: usize = 1_024, in 0..=usize::MAX;
     /// Sessions awake at once in a runtime: at 16 KiB each, and their chats, half a gigabyte. Before one more is
@@ -95,15 +96,15 @@ limits! {
     max_stored_bytes_per_user: usize = 1024 * 1024 * 1024, in 1..=usize::MAX;
     /// Completions waiting for a model: at some seconds each, more would wait for minutes.
     max_waiting_completions: usize = 1_024, in 1..=usize::MAX;
-    /// The percentage of a model's slots that one user's completions may take, rounded up. From four slots on some are
-    /// left for others: without them another user would wait until one of these answers ends.
+    /// The percentage of a model's slots that one user's completions may take, rounded up. From four slots on, some are
+    /// left for others. Otherwise another user would wait until one of these answers ends.
     max_model_percent_per_user: usize = 75, in 1..=100;
-    /// The time until the first token of a completion, the wait in the queue included: a person looks no longer at an
-    /// unchanged screen.
+    /// The time until the first token of a completion, including the wait in the queue: longer than a person looks at
+    /// an unchanged screen.
     first_token_timeout: Duration = Duration::from_secs(2 * 60), in SHORTEST..=LONGEST;
     /// The time from the request for a completion to its end, the wait in the queue included.
     completion_timeout: Duration = Duration::from_secs(5 * 60), in SHORTEST..=LONGEST;
-    /// Jobs in one commit of the store: the gain of a larger group is small.
+    /// Jobs in one commit of the store. A larger group would gain little.
     max_batch_jobs: usize = 1_024, in 1..=usize::MAX;
     /// The time that a batch may take jobs before it commits: earlier jobs wait no longer for their answer.
     batch_closes_after: Duration = Duration::from_millis(50), in Duration::ZERO..=LONGEST;
@@ -129,8 +130,8 @@ limits! {
     max_waiting_messages: usize = 256, in 1..=usize::MAX;
     /// The time that a session stays awake without a turn.
     session_idle: Duration = Duration::from_secs(60), in Duration::ZERO..=LONGEST;
-    /// Resumptions of a turn that makes no step forward: one that has taken its process with it so often will do it
-    /// again. Those in which it only waits for a person count for nothing.
+    /// Resumptions of a turn that makes no progress. A turn that has ended its process so often will do it again.
+    /// Resumptions in which it only waits for a person are not counted.
     max_resumes: u32 = 3, in 0..=u32::MAX;
     /// Interrupted sessions that are resumed at once after a start: fewer than completions may wait for a model.
     max_resuming_sessions: usize = 64, in 1..=usize::MAX;
@@ -145,9 +146,9 @@ limits! {
 }
 
 impl Limits {
-    /// Gives the pause after so many failures before the runtime repeats work that the store did not take. It is
-    /// `ask_timeout`, doubled with each failure up to eight times as long. A store that is away for minutes is asked
-    /// less often, and one that is back serves all chats within a minute, at the default.
+    /// Returns the pause before the runtime repeats work that the store did not take, after so many failures. It is
+    /// `ask_timeout`, doubled with each failure up to eight times as long. So a store that is away for minutes is asked
+    /// less often, and with the default, one that is back serves all chats within a minute.
     #[must_use]
     pub fn retry_pause(&self, failures: u32) -> Duration {
         self.ask_timeout * 2_u32.pow(failures.min(3))

@@ -1,4 +1,4 @@
-//! The language of a turn or a call: the tag that was chosen, and the language that speaks for it.
+//! The language of a turn or a call: the tag that was chosen, and the language that has its words.
 
 use std::fmt;
 
@@ -6,8 +6,8 @@ use super::{English, Korean, Language, LanguageTag, Text};
 
 /// The language of every text that a person sees. The model answers in the language of the user's last message.
 ///
-/// Where no [`Language`] has the tag, English speaks. The tag stays the one that was chosen: a tool may know more
-/// languages than the runtime.
+/// If no [`Language`] has the tag, the words are English. The tag stays the one that was chosen, because a tool may
+/// know more languages than the runtime.
 #[derive(Clone, Copy)]
 pub struct Locale {
     tag: LanguageTag,
@@ -24,19 +24,19 @@ impl Locale {
         Self { tag, language }
     }
 
-    /// Gives the tag that was chosen.
+    /// Returns the tag that was chosen.
     #[must_use]
     pub const fn tag(&self) -> LanguageTag {
         self.tag
     }
 
-    /// Gives the language of that tag alone, such as `pt` of `pt-BR`.
+    /// Returns only the language of that tag, such as `pt` of `pt-BR`.
     #[must_use]
     pub fn language(&self) -> &str {
         self.tag.language()
     }
 
-    /// Picks the Korean text where the language is Korean, else the English one.
+    /// Returns the Korean text if the language is Korean, and otherwise the English one.
     #[must_use]
     pub fn pick<T>(self, ko: T, en: T) -> T {
         if self.language() == LanguageTag::KO.as_str() { ko } else { en }
@@ -44,7 +44,7 @@ impl Locale {
 }
 
 impl Text<'_> {
-    /// Gives the words of a locale's language; in English where that has none.
+    /// Returns the words in a locale's language, or in English if that language has none.
     #[must_use]
     pub fn in_locale(&self, locale: Locale) -> String {
         locale.language.say(self).unwrap_or_else(|| English.words(self))

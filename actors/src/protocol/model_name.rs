@@ -7,19 +7,19 @@ use serde::{Deserialize, Serialize};
 use super::id::text_id;
 
 text_id!(
-    /// Names one of the models of a runtime, such as `small` or `anthropic:claude-opus-4-5`. The embedder chooses it: it is
-    /// no id of a provider, although it may look like one.
+    /// Names one of the models of a runtime, such as `small` or `anthropic:claude-opus-4-5`. The application chooses
+    /// the name. It is not a provider's id, although it may look like one.
     ModelName: "1 to 128 ASCII letters, digits and characters of `._:/@+-`",
     ModelName::check => InvalidModelName
 );
 
-/// Tells that a text is no name of a model.
+/// A text that cannot be the name of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the name of a model has 1 to {max_bytes} ASCII letters, digits and characters of ._:/@+-", max_bytes = ModelName::MAX_BYTES)]
 pub struct InvalidModelName;
 
 impl ModelName {
-    /// The most bytes of a name: it stands in each message and metric of its model, and a provider's own names fit.
+    /// The most bytes of a name. It is in each message and metric of its model, and a provider's own names fit.
     pub const MAX_BYTES: usize = 128;
 
     fn check(name: &str) -> Result<(), InvalidModelName> {

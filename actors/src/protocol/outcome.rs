@@ -6,13 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use strum::IntoStaticStr;
 
-/// What a tool tells the runtime and the application beside its result; the model never reads it.
+/// What a tool reports to the runtime and the application in addition to its result. The model never reads it.
 pub type Metadata = Map<String, Value>;
 
 /// The metadata flag that ends the turn after the round.
 const STOP_LOOP: &str = "stop_loop";
 
-/// The outcome of a tool call. Immutable; `with_metadata` gives a new one.
+/// The outcome of a tool call. It is immutable, and `with_metadata` returns a new one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]
@@ -22,7 +22,7 @@ pub enum ToolOutcome {
     /// The call failed, or a rule refused it.
     #[serde(rename = "error")]
     Err(ToolErr),
-    /// The call did not run, because it was not allowed. Not an error.
+    /// The call did not run, because it was not allowed. This is not an error.
     Cancelled(ToolCancelled),
 }
 
@@ -32,7 +32,7 @@ pub enum ToolOutcome {
 pub struct ToolOk {
     /// The tool's result.
     pub data: Value,
-    /// What the tool adds for the application; the runtime reads the documented flags only.
+    /// What the tool adds for the application. The runtime reads only the documented flags.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
@@ -45,7 +45,7 @@ pub struct ToolErr {
     pub code: Cow<'static, str>,
     /// The sentence for a person, in the session's language.
     pub reason: String,
-    /// What the tool adds for the application; the runtime reads the documented flags only.
+    /// What the tool adds for the application. The runtime reads only the documented flags.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
@@ -59,19 +59,19 @@ pub struct ToolCancelled {
     /// The message of the person that denied it, for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
-    /// What the tool adds for the application; the runtime reads the documented flags only.
+    /// What the tool adds for the application. The runtime reads only the documented flags.
     #[serde(default, skip_serializing_if = "Metadata::is_empty")]
     pub metadata: Metadata,
 }
 
-/// The reason for which a call was cancelled; the five stay distinct for the model and the person.
+/// The reason why a call was cancelled. The five stay distinct for the model and the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
 #[non_exhaustive]
 pub enum CancelReason {
-    /// The person said no.
+    /// The person denied it.
     Denied,
     /// No answer came in time.
     Expired,
@@ -79,14 +79,14 @@ pub enum CancelReason {
     Unreachable,
     /// The user dismissed the turn while the question was open.
     Dismissed,
-    /// The turn ended before the call began: the user dismissed it while no question was open, or the session
-    /// or its process was lost.
+    /// The turn ended before the call began: the user dismissed it while no question was open, or the session or its
+    /// process was lost.
     Withdrawn,
 }
 
 impl CancelReason {
-    /// Gives the sentence that the envelope tells the model. The bundled model learnt the very words
-    /// of all but [`Withdrawn`](Self::Withdrawn).
+    /// Returns the sentence that the model reads in the envelope. The bundled model learnt the very words of all but
+    /// [`Withdrawn`](Self::Withdrawn).
     #[must_use]
     pub const fn envelope_text(self) -> &'static str {
         match self {
@@ -98,7 +98,7 @@ impl CancelReason {
         }
     }
 
-    /// Gives its name in databases and events.
+    /// Returns its name in databases and events.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
@@ -131,7 +131,7 @@ impl ToolOutcome {
         Self::Cancelled(ToolCancelled { reason, message, metadata: Metadata::new() })
     }
 
-    /// Copies the outcome with one more entry in its metadata.
+    /// Returns the outcome with one more entry in its metadata.
     #[must_use]
     pub fn with_metadata(mut self, key: impl Into<String>, value: Value) -> Self {
         match &mut self {
@@ -142,7 +142,7 @@ impl ToolOutcome {
         self
     }
 
-    /// Gives what the tool tells beside its result.
+    /// Returns what the tool reports in addition to its result.
     #[must_use]
     pub fn metadata(&self) -> &Metadata {
         match self {
@@ -152,19 +152,19 @@ impl ToolOutcome {
         }
     }
 
-    /// Tells whether the tool asked for the turn to end after this round.
+    /// Returns whether the tool asked for the turn to end after this round.
     #[must_use]
     pub fn stops_loop(&self) -> bool {
         self.metadata().get(STOP_LOOP) == Some(&Value::Bool(true))
     }
 
-    /// Tells whether the call succeeded.
+    /// Returns whether the call succeeded.
     #[must_use]
     pub const fn is_ok(&self) -> bool {
         matches!(self, Self::Ok(_))
     }
 
-    /// Gives the error's code, if it is one.
+    /// Returns the error's code, if it is an error.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         match self {
@@ -186,7 +186,7 @@ impl fmt::Display for ToolOutcome {
     }
 }
 
-/// Writes the reason, and the person's message behind it.
+/// Writes the reason, and the person's message after it.
 impl fmt::Display for ToolCancelled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.reason.envelope_text())?;

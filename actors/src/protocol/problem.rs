@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-/// A problem with a call's arguments. It names a pointer and the rule, so that the model can mend the call; it never
+/// A problem with a call's arguments. It names a pointer and the rule, so that the model can mend the call. It never
 /// repeats the value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
-    /// A JSON Pointer into the arguments; empty for the arguments as a whole.
+    /// A JSON Pointer into the arguments. It is empty if the problem is with all of them.
     pub pointer: String,
     /// The rule that is broken there.
     pub breach: Breach,
 }
 
 impl Problem {
-    /// Makes a problem with the arguments as a whole.
+    /// Makes a problem with the arguments in general.
     #[must_use]
     pub fn of_whole(breach: Breach) -> Self {
         Self { pointer: String::new(), breach }
@@ -47,7 +47,7 @@ pub enum Breach {
     },
     /// A whole number has more digits than 64 bits hold, and would be rounded.
     TooManyDigits,
-    /// The arguments are valid JSON, but no object.
+    /// The arguments are valid JSON, but not an object.
     NotAnObject,
     /// A required value is missing.
     Missing,
@@ -95,9 +95,9 @@ pub enum Breach {
     NoForm,
     /// The value fits more than one of the allowed forms.
     SeveralForms,
-    /// The value fits the schema, but not the type behind it.
+    /// The value fits the schema, but not the type of the handler's arguments.
     Misfit {
-        /// The form that the type expects, where it tells.
+        /// The form that the type expects, if it says so.
         expected: Option<Cow<'static, str>>,
     },
 }

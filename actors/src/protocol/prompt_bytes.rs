@@ -3,7 +3,7 @@
 use super::{PromptMessage, PromptSize, ToolSpec};
 
 impl PromptSize {
-    /// Measures a prompt. `before` are the texts that stand before the chat.
+    /// Measures a prompt. `before` are the texts that come before the chat.
     #[must_use]
     pub fn of<'a>(
         before: impl IntoIterator<Item = &'a str>,

@@ -32,13 +32,13 @@ pub enum PromptPart {
     History,
     /// The user's last message.
     Message,
-    /// What the tools gave in this turn.
+    /// What the model and the tools have said since.
     Results,
 }
 
 impl PromptSize {
-    /// Gives the part to make smaller. The chat before was left out as far as possible, down to an eighth of it: only that
-    /// counts.
+    /// Returns the part to make smaller. An eighth of the chat before is counted, because a model leaves out the rest
+    /// of it by itself.
     #[must_use]
     pub fn largest(&self) -> PromptPart {
         let parts = [

@@ -1,7 +1,7 @@
 //! The bounds within which each value can be written and read again: one on depth and one on size.
 //!
-//! serde_json reads 127 levels and SQLite's JSON functions 1,000. A value is stored inside a step, and told inside an
-//! event, so the bound leaves room for the levels around it.
+//! serde_json reads 127 levels and SQLite's JSON functions 1,000. A value is stored inside of a step, and published
+//! inside of an event, so the bound leaves room for the levels around it.
 
 use std::io::{self, Write};
 
@@ -10,10 +10,10 @@ use serde_json::{Map, Value};
 
 use super::{ToolCancelled, ToolErr, ToolOk, ToolOutcome};
 
-/// The most levels of lists and objects in each other that any written value has.
+/// The most levels of nested lists and objects in any value that is written.
 pub const MAX_LEVELS: usize = 100;
 
-/// The most bytes of JSON that any written value takes: a sixtieth of what SQLite takes in a row.
+/// The most bytes of JSON of any value that is written: a sixtieth of what SQLite takes in a row.
 pub const MAX_BYTES: usize = 16 * 1024 * 1024;
 
 /// A reason why a value is not written: it could not be read again.
@@ -34,8 +34,8 @@ pub enum Unstorable {
     },
 }
 
-/// Checks that a value can be written and read again, in at most `max_bytes` of JSON. Overflows no stack, however deep
-/// the value is.
+/// Checks that a value can be written and read again, in at most `max_bytes` of JSON. No value is deep enough to
+/// overflow the stack here.
 ///
 /// # Errors
 /// [`Unstorable`] says which bound the value passes.
@@ -46,13 +46,13 @@ pub fn storable(value: &Value, max_bytes: usize) -> Result<(), Unstorable> {
     fits(value, max_bytes)
 }
 
-/// Counts the bytes of a value. Its depth is bounded already, so the writer may recurse.
+/// Counts the bytes of a value. Its depth is already bounded, so the writer may recurse.
 fn fits(value: &impl Serialize, max_bytes: usize) -> Result<(), Unstorable> {
     let max_bytes = max_bytes.min(MAX_BYTES);
     json_bytes(value, max_bytes).map(drop).ok_or(Unstorable::TooLong { max_bytes })
 }
 
-/// Counts the bytes of a value as JSON; `None` where they are more than this.
+/// Returns the bytes of a value as JSON, or `None` if they are more than this.
 pub(crate) fn json_bytes(value: &impl Serialize, max_bytes: usize) -> Option<usize> {
     let mut room = Room(max_bytes);
     serde_json::to_writer(&mut room, value).ok()?;
@@ -62,7 +62,7 @@ pub(crate) fn json_bytes(value: &impl Serialize, max_bytes: usize) -> Option<usi
 /// Does the same for a text.
 ///
 /// # Errors
-/// [`Unstorable::TooLong`] where it has more bytes.
+/// [`Unstorable::TooLong`] if it has more bytes.
 pub const fn storable_text(text: &str, max_bytes: usize) -> Result<(), Unstorable> {
     let max_bytes = if max_bytes < MAX_BYTES { max_bytes } else { MAX_BYTES };
     if text.len() > max_bytes { Err(Unstorable::TooLong { max_bytes }) } else { Ok(()) }
@@ -96,7 +96,7 @@ impl ToolOutcome {
         fits(metadata, max_bytes)
     }
 
-    /// Drops the outcome without recursion: one that is too deep to be stored may be too deep for the stack.
+    /// Drops the outcome without recursion. An outcome that is too deep to be stored may be too deep for the stack.
     pub fn dismantle(self) {
         match self {
             Self::Ok(ToolOk { data, metadata }) => {
@@ -109,7 +109,7 @@ impl ToolOutcome {
     }
 }
 
-/// Tells whether lists and objects lie deeper in each other than this. Does not recurse.
+/// Returns whether lists and objects are nested deeper than this. Does not recurse.
 #[must_use]
 pub fn is_deeper(value: &Value, max_levels: usize) -> bool {
     let mut waiting = vec![(value, 1)];

@@ -1,4 +1,4 @@
-//! Every text that a runtime says to a person; a [`Language`](super::Language) has the words.
+//! Every sentence of a runtime for a person. A [`Language`](super::Language) has the words.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Breach, CancelReason, Effect, EffectResolution, LimitExceeded, Notice, PromptSize};
 
-/// The type of a failure inside a call, as the model and the user are told it; never its message.
+/// The type of a failure inside of a call, as the model and the user read it. It never includes the message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fault(Cow<'static, str>);
@@ -19,27 +19,27 @@ impl Fault {
     /// The reply was lost and the ledger knows no end.
     pub const REPLY_LOST: Self = Self(Cow::Borrowed("ReplyLost"));
 
-    /// Makes the type that an error gives itself.
+    /// Makes the type that an error names itself.
     #[must_use]
     pub fn named(name: impl Into<Cow<'static, str>>) -> Self {
         Self(name.into())
     }
 
-    /// Gives its name.
+    /// Returns its name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0
     }
 }
 
-/// Makes `Error`, for an error that gives itself no type.
+/// Returns `Error`, for an error that names no type.
 impl Default for Fault {
     fn default() -> Self {
         Self(Cow::Borrowed("Error"))
     }
 }
 
-/// A text for a person; `text.in_locale(..)` gives its words.
+/// A text for a person. `text.in_locale(..)` returns its words.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Text<'a> {
@@ -64,15 +64,15 @@ pub enum Text<'a> {
     Overloaded,
     /// A bound of admission was reached.
     TooMany(&'a LimitExceeded),
-    /// The model asked for more calls at once than are taken; this one was not run.
+    /// The model asked for more calls at once than are taken. This one did not run.
     TooManyCalls(usize),
-    /// The store is unavailable or full; nothing was run.
+    /// The store is unavailable or full. Nothing ran.
     StoreFailed,
     /// The tool has changed since the person was asked about it.
     ToolChanged,
     /// The approval in the ledger was not sealed here, or was changed.
     NotSealed,
-    /// The reach of "always", for the question.
+    /// What "always" covers, for the question.
     Standing {
         /// The time that it lasts.
         lifetime: Duration,
@@ -89,9 +89,9 @@ pub enum Text<'a> {
     TooManyRounds,
     /// The model failed, in this way.
     ModelFailed(&'a str),
-    /// The prompt was too long for the model; its parts have these sizes.
+    /// The prompt was too long for the model. Its parts have these sizes.
     PromptTooLong(&'a PromptSize),
-    /// The model answered without so many of the oldest messages.
+    /// The model answered without this many of the oldest messages.
     MessagesLeftOut(u32),
     /// The turn cannot go on for now, because the store fails.
     TurnInterrupted,
@@ -99,11 +99,11 @@ pub enum Text<'a> {
     TurnCutOff,
     /// A system notice.
     Notice(Notice),
-    /// The sentence that the model reads in place of a message that is left out.
+    /// The sentence that the model reads instead of a message that is left out.
     LeftOut,
     /// Why a call was cancelled.
     Cancelled(CancelReason),
-    /// The sentence that the model is told of a call whose result was discarded.
+    /// The sentence that the model reads of a call whose result was discarded.
     Discarded {
         /// The name of the tool.
         tool: &'a str,
@@ -117,6 +117,6 @@ pub enum Text<'a> {
         /// The effect that the call had.
         resolution: EffectResolution,
     },
-    /// The sentence of a question where the tool gives no consequence of its own.
+    /// The sentence of a question if the tool does not describe a consequence itself.
     RunTool(&'a str),
 }

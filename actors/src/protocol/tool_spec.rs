@@ -10,25 +10,26 @@ use serde_json::{Value, json};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EffectPolicy {
-    /// Changes nothing: runs without a question, beside other reads, and gets no handle that can write.
+    /// Changes nothing. It runs without a question, at the same time as other reads, and receives no handle that can
+    /// write.
     Read,
-    /// Changes something that needs no question.
+    /// Changes something, but needs no question.
     Write,
-    /// Changes something that a person must confirm, unless the tool's predicate spares these arguments the question.
+    /// Changes something that a person must approve, unless the tool's predicate exempts these arguments.
     #[default]
     Destructive,
 }
 
-/// Description of a tool: name, description, category, parameters, effect, and how it is run.
+/// The description of a tool: name, description, category, parameters, effect, and how it is run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct ToolSpec {
     /// The name, in snake case: `^[a-z][a-z0-9_]*$`.
     pub name: Arc<str>,
-    /// The description for the model; never blank.
+    /// The description for the model. It is never blank.
     pub description: Arc<str>,
-    /// The group of the tool, e.g. `habit`; may be empty.
+    /// The group of the tool, e.g. `habit`. It may be empty.
     pub category: Arc<str>,
     /// The parameters, as a JSON Schema (draft-07 form) of type object.
     pub parameters: Arc<Value>,
@@ -36,16 +37,16 @@ pub struct ToolSpec {
     pub effect: EffectPolicy,
     /// Whether running it twice with the same arguments has the effect of running it once.
     pub is_idempotent: bool,
-    /// The time that its handler may take before the caller is told `timeout`; `None` takes the default of `Limits`.
+    /// The time that its handler may take before the caller receives `timeout`. `None` takes the default of `Limits`.
     pub timeout: Option<Duration>,
-    /// The number of its handlers that may run at once in this runtime; `None` leaves it to `Limits`.
+    /// The number of its handlers that may run at once in this runtime. `None` leaves it to `Limits`.
     pub max_concurrent: Option<usize>,
-    /// The tool that gives a part of this one's data: named to the model when the data did not fit the envelope.
+    /// The tool that returns a part of this one's data. The model reads its name if the data did not fit the envelope.
     pub narrower: Option<Arc<str>>,
 }
 
 impl ToolSpec {
-    /// Describes a tool whose effect is `Destructive` until said otherwise.
+    /// Describes a tool. Its effect is `Destructive` until it is set.
     #[must_use]
     pub fn new(
         name: impl Into<Arc<str>>,
@@ -86,28 +87,29 @@ impl ToolSpec {
         self
     }
 
-    /// Bounds the time that its handler may take.
+    /// Sets the most time that its handler may take.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Bounds the number of its handlers that run at once.
+    /// Sets the most handlers of this tool that run at once.
     #[must_use]
     pub fn max_concurrent(mut self, count: usize) -> Self {
         self.max_concurrent = Some(count);
         self
     }
 
-    /// Names the tool that gives a part of this one's data.
+    /// Names the tool that returns a part of this one's data.
     #[must_use]
     pub fn narrower(mut self, name: impl Into<Arc<str>>) -> Self {
         self.narrower = Some(name.into());
         self
     }
 
-    /// Tells whether the tool gives long data in parts: it takes an integer `offset`, the number of entries to skip.
+    /// Returns whether the tool returns long data in parts: it takes an integer `offset`, the number of entries to
+    /// skip.
     #[must_use]
     pub fn takes_offset(&self) -> bool {
         self.parameters.pointer("/properties/offset/type") == Some(&json!("integer"))
@@ -132,19 +134,19 @@ impl ToolSpec {
         Ok(())
     }
 
-    /// Gives the plain form: `{name, description, parameters}`.
+    /// Returns the plain form: `{name, description, parameters}`.
     #[must_use]
     pub fn to_plain(&self) -> Value {
         json!({ "name": &*self.name, "description": &*self.description, "parameters": &*self.parameters })
     }
 
-    /// Gives the OpenAI form: `{"type":"function","function":{..}}`.
+    /// Returns the OpenAI form: `{"type":"function","function":{..}}`.
     #[must_use]
     pub fn to_openai(&self) -> Value {
         json!({ "type": "function", "function": self.to_plain() })
     }
 
-    /// Gives the Anthropic form: with `input_schema` in place of `parameters`.
+    /// Returns the Anthropic form, with `input_schema` instead of `parameters`.
     #[must_use]
     pub fn to_anthropic(&self) -> Value {
         json!({ "name": &*self.name, "description": &*self.description, "input_schema": &*self.parameters })

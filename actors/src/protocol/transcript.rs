@@ -23,7 +23,7 @@ pub enum PromptMessage {
         /// The text as the model wrote it.
         text: Arc<str>,
     },
-    /// A call that the model made, always together with its result: a call without its result breaks every chat
+    /// A call that the model made, always together with its result, because a call without its result breaks every chat
     /// template.
     ToolCall {
         /// The id of the call.
@@ -32,7 +32,7 @@ pub enum PromptMessage {
         name: Arc<str>,
         /// The arguments, as JSON text.
         arguments: Arc<str>,
-        /// The result, as the model is told it.
+        /// The result, as the model reads it.
         envelope: Arc<str>,
         /// What the model that made the call wants back with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -54,7 +54,7 @@ impl PromptMessage {
     }
 }
 
-/// Gives the entries since the last clearing: what a person sees.
+/// Returns the entries since the last clearing, which are what a person sees.
 #[must_use]
 pub fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
     let begin = messages
@@ -64,8 +64,8 @@ pub fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
     &messages[begin..]
 }
 
-/// Gives the prompt of a chat: the entries since the last clearing, without notices. Where the result of a call was
-/// discarded, the prompt tells only whether it took effect. What another model than `model` wants back is left out.
+/// Returns the prompt of a chat: the entries since the last clearing, without notices. If the result of a call was
+/// discarded, the prompt says only whether it took effect. What a model other than `model` wants back is left out.
 #[must_use]
 pub fn prompt(
     messages: &[ChatMessage],
@@ -83,7 +83,7 @@ pub fn prompt(
     visible.iter().filter_map(read).collect()
 }
 
-/// Gives the turn whose texts the model reads no more, if this entry says so.
+/// Returns the turn whose texts the model no longer reads, if this entry says so.
 #[must_use]
 pub fn left_out(message: &ChatMessage) -> Option<TurnId> {
     let says_so = message.content == Content::Notice { notice: Notice::TurnLeftOut };
@@ -94,9 +94,9 @@ fn tool_of<'a>(record: &CallRecord, tools: &'a [ToolSpec]) -> Option<&'a ToolSpe
     tools.iter().find(|tool| tool.name == record.name)
 }
 
-/// Gives what the model reads of one entry; `None` for a notice and a clearing. Of a turn that is left out it reads no
-/// text: only that a message stood there, and of each call whether it took effect. Opaque state goes only to the model
-/// that wrote it.
+/// Returns what the model reads of one entry, or `None` for a notice and a clearing. If the entry's turn is left out,
+/// the model reads none of its text: only that there was a message, and whether each call took effect. Opaque state
+/// goes only to the model that wrote it.
 #[must_use]
 pub fn prompt_entry(
     message: &ChatMessage,
@@ -124,7 +124,7 @@ pub fn prompt_entry(
         Content::ToolCall(record) => {
             let tool = tool_of(record, tools);
             let envelope = call_envelope(record, tool, locale, limits.max_envelope_bytes);
-            // The model reads the call that it asked for; the envelope tells what the user made of it.
+            // The model reads the call that it asked for. The envelope says what the user made of it.
             let arguments = record.asked.as_ref().unwrap_or(&record.arguments);
             Some(PromptMessage::ToolCall {
                 call: record.id,

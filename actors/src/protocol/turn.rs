@@ -10,26 +10,27 @@ use super::{IdempotencyKey, LanguageTag, ModelName};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TurnOptions {
-    /// Who is asked for approvals. A property of the turn, not a count of subscribers.
+    /// Who is asked for approvals. This is a property of the turn and does not depend on subscribers.
     pub asks: Asks,
     /// The effect of a dismissal.
     pub on_dismiss: OnDismiss,
-    /// The language of reasons, questions and notices. `None` takes that of the runtime, and where it names none, that of
-    /// the user's text. The tag that was taken is stored with the turn.
+    /// The language of reasons, questions and notices. `None` takes that of the runtime, or that of the user's text if
+    /// the runtime names none. The tag that was taken is stored with the turn.
     pub language: Option<LanguageTag>,
-    /// The user's time zone: an IANA name. `None` takes that of the runtime: its user's, or the machine's. The zone
+    /// The user's time zone, an IANA name. `None` takes that of the runtime: its user's, or the machine's. The zone
     /// that was taken is stored with the turn.
     pub time_zone: Option<Arc<str>>,
-    /// What the model reads right behind the runtime's system text, in this turn alone. It binds nothing but the model's
-    /// words: no approval, limit or tool depends on it. At most [`Limits::max_instructions_bytes`](super::Limits).
+    /// What the model reads directly after the runtime's system text, in this turn only. It influences nothing but the
+    /// model's words: no approval, limit or tool depends on it. At most
+    /// [`Limits::max_instructions_bytes`](super::Limits).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Arc<str>>,
-    /// The model that is asked. `None` takes that of the runtime: its session's, or the first. Where the runtime's models
-    /// have names, the one that was taken is stored with the turn. Where it is overloaded or its connection is lost before
-    /// it has said anything, the completion goes to the next model behind it.
+    /// The model that is asked. `None` takes that of the runtime: its session's, or the first. If the runtime's models
+    /// have names, the one that was taken is stored with the turn. If it is overloaded, or its connection is lost
+    /// before it has said anything, the completion goes to the model after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
-    /// The key that makes a repeated submit harmless. The same text under the same key in the same session is the same
+    /// The key that makes a repeated submit safe. The same text under the same key in the same session is the same
     /// turn, whether it runs or has ended. The options of the first submit count.
     #[serde(skip)]
     pub key: Option<IdempotencyKey>,
@@ -43,7 +44,7 @@ pub enum Asks {
     /// The user of the session.
     #[default]
     User,
-    /// Nobody: a destructive call is cancelled as unreachable.
+    /// Nobody. A destructive call is cancelled as unreachable.
     Nobody,
 }
 
@@ -54,9 +55,10 @@ pub enum Asks {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum OnDismiss {
-    /// Ends the model's stream and open questions at once; no new round starts.
+    /// Ends the model's stream and open questions at once, and begins no new round.
     #[default]
     Stop,
-    /// Lets the loop go on. An open question counts as dismissed, and the dismissed reader hears nothing more.
+    /// Lets the turn run to its end. An open question ends as dismissed, and the dismissed reader receives nothing
+    /// more.
     Finish,
 }

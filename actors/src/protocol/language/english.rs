@@ -17,7 +17,7 @@ impl Language for English {
         LanguageTag::EN
     }
 
-    /// Fewer than three words, such as `ok` or a name, are written in any language.
+    /// A line of fewer than three words, such as `ok` or a name, may be of any language.
     fn is_of(&self, line: &str) -> bool {
         let (english, foreign): (Vec<_>, Vec<_>) = words_of(line).partition(|word| {
             word.chars().all(|letter| letter.is_ascii() || !letter.is_alphabetic())

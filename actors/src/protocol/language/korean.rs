@@ -17,7 +17,8 @@ impl Language for Korean {
         LanguageTag::KO
     }
 
-    /// Korean sentences have many foreign words, and foreign ones hardly a Korean one: one word of four is enough.
+    /// One word of four is enough, because Korean sentences have many foreign words, and foreign sentences hardly a
+    /// Korean one.
     fn is_of(&self, line: &str) -> bool {
         let is_hangul =
             |letter| matches!(letter, 'ㄱ'..='ㆎ' | '가'..='힣' | '\u{1100}'..='\u{11ff}');

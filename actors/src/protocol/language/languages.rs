@@ -1,15 +1,15 @@
-//! The languages of a runtime, and which of them speaks for a tag.
+//! The languages of a runtime, and the choice of one by a tag.
 
 use std::sync::Arc;
 
 use super::{English, Korean, Language};
 use crate::protocol::{LanguageTag, Locale};
 
-/// The texts of a chat that are looked at to find its language, the newest first. Older ones tell little about the language
-/// that a person writes now.
+/// The number of texts of a chat, the newest first, in which its language is looked for. Older ones say little about
+/// the language that a person writes now.
 const MAX_TEXTS: usize = 8;
 
-/// The languages that a runtime speaks, and the one that it speaks unless a turn or a call names another.
+/// The languages of a runtime, and the one that it uses unless a turn or a call names another.
 #[derive(Debug, Clone, Default)]
 pub struct Languages {
     added: Arc<[&'static dyn Language]>,
@@ -17,8 +17,9 @@ pub struct Languages {
 }
 
 impl Languages {
-    /// Collects the languages of a runtime: English, Korean and these. One of these goes before those two, and a later one
-    /// before an earlier one of the same tag. `named` speaks in each turn and call that names no other.
+    /// Collects the languages of a runtime: English, Korean and these. An added language takes precedence over those
+    /// two, and a later one over an earlier one of the same tag. `named` is the language of each turn and call that
+    /// names no other.
     #[must_use]
     pub fn new(
         added: impl IntoIterator<Item = &'static dyn Language>,
@@ -27,9 +28,9 @@ impl Languages {
         Self { added: added.into_iter().collect(), named }
     }
 
-    /// Returns the locale of a turn or a call: that of its own tag, else that of the runtime's tag. If neither is named,
-    /// it is the language of the newest text whose language is detected, and English if there is none. The texts are what
-    /// the person wrote, the newest first.
+    /// Returns the locale of a turn or a call: that of its own tag, or else that of the runtime's tag. If neither is
+    /// named, it is the language of the newest text whose language is detected, or English. The texts are what the
+    /// person wrote, the newest first.
     #[must_use]
     pub fn choose<'a>(
         &self,
@@ -40,15 +41,16 @@ impl Languages {
         self.locale(named.or(self.named).or_else(detected))
     }
 
-    /// Detects the language of a text by its first line that is surely in one language. `None` if every line is too short.
+    /// Detects the language of a text by its first line that is certainly in one language. Returns `None` if there is
+    /// none, for example because each line is too short.
     #[must_use]
     pub fn detect(&self, text: &str) -> Option<LanguageTag> {
         let of_line = |line| self.all().find(|language| language.is_of(line));
         text.lines().find_map(of_line).map(Language::tag)
     }
 
-    /// Gives the locale of a tag, or of the runtime where none was stored. A tag that no language has takes the language of
-    /// its next more general one, and in the end English.
+    /// Returns the locale of a tag, or of the runtime if none was stored. If no language has the tag, the next more
+    /// general tag is tried, and in the end English.
     #[must_use]
     pub fn locale(&self, tag: Option<LanguageTag>) -> Locale {
         let tag = tag.or(self.named).unwrap_or_default();

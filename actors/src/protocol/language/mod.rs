@@ -1,7 +1,7 @@
-//! The languages in which a runtime speaks: English and Korean, and those that an application adds.
+//! The languages of a runtime's own sentences: English and Korean, and those that an application adds.
 //!
-//! A [`Text`] is a sentence with its values and without its words. A [`Language`] says it. [`Languages`] finds the
-//! language of a tag:
+//! A [`Text`] is a sentence with its values and without its words. A [`Language`] has the words. [`Languages`] finds
+//! the language of a tag:
 //!
 //! ```text
 //! tag "fr-CA" -> no language of "fr-CA" -> the language of "fr" -> else English
@@ -12,9 +12,9 @@
 //! shows how an application adds its own.
 //!
 //! **Invariants.**
-//! - English and Korean have each text; a test compares all of them with the expected sentences.
-//! - Where an added language has no sentence for a text, English says it.
-//! - An added language goes before the built-in one of the same tag, and a later one before an earlier one.
+//! - English and Korean have each text. A test compares all of them with the expected sentences.
+//! - If an added language has no sentence for a text, the text is in English.
+//! - An added language takes precedence over the built-in one of the same tag, and a later one over an earlier one.
 //! - The tag is stored with the turn, so a sentence that is read again has the same language.
 
 use std::{fmt, time::Duration};
@@ -33,25 +33,27 @@ pub use particle::Particle;
 
 use super::{LanguageTag, Text};
 
-/// A language in which a runtime says its own sentences: reasons, questions, notices, errors.
+/// A language of a runtime's own sentences: reasons, questions, notices, errors.
 ///
-/// [`English`] and [`Korean`] are there. An application adds others by `Builder::add_language`, and chooses one for each turn.
+/// [`English`] and [`Korean`] are included. An application adds others by `Builder::add_language`, and chooses one for
+/// each turn.
 pub trait Language: fmt::Debug + Send + Sync + 'static {
-    /// Gives the tag that chooses this language.
+    /// Returns the tag that chooses this language.
     fn tag(&self) -> LanguageTag;
 
-    /// Says a text. With `None` it is said in English, such as a text that a later version has added.
+    /// Returns the words of a text. If this returns `None`, for example for a text that a later version has added, the
+    /// text is in English.
     fn say(&self, text: &Text<'_>) -> Option<String>;
 
-    /// Tells whether a line that a person wrote is surely in this language. A turn that names none then speaks it. By
-    /// default no line is, and the language speaks only where it is named.
+    /// Returns whether a line that a person wrote is certainly in this language. A turn that names no language then
+    /// uses this one. By default no line is, and the language is used only if it is named.
     fn is_of(&self, line: &str) -> bool {
         let _ = line;
         false
     }
 }
 
-/// Splits a line at its blanks, and gives the words that have letters.
+/// Splits a line at its blanks, and returns the words that have letters.
 fn words_of(line: &str) -> impl Iterator<Item = &str> {
     line.split_whitespace().filter(|word| word.contains(char::is_alphabetic))
 }
@@ -62,8 +64,8 @@ fn listed(items: &[impl fmt::Display]) -> String {
     items.join(", ")
 }
 
-/// Gives the time for which "always" holds, its unit, and its resource in quotes. The number is of hours where they are
-/// whole, and else of minutes.
+/// Returns the time for which "always" holds, its unit, and its resource in quotes. The number counts hours if they are
+/// whole, and otherwise minutes.
 fn standing(lifetime: Duration, resource: Option<&str>) -> (u64, bool, Option<String>) {
     let minutes = lifetime.as_secs().div_ceil(60);
     let is_hours = minutes >= 60 && minutes.is_multiple_of(60);
