@@ -9,18 +9,18 @@ use crate::{
     protocol::{Approval, CallId, Digest, SessionId, Timestamp, UserId},
 };
 
-/// All calls of a session as the store has them, read in one moment.
+/// All calls of a session as the store has them, read at one moment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SessionLedger {
     /// The session whose ledger it is.
     pub session: SessionId,
     /// The transitions in the order of the chain.
     pub links: Vec<Result<Link, Damaged>>,
-    /// The end of the chain as the session row tells it.
+    /// The end of the chain as the session's row states it.
     pub end: ChainEnd,
     /// The rows of the calls.
     pub calls: Vec<Result<LedgerRow, Damaged>>,
-    /// The owner as the session's row tells it; `None` where there is no such row.
+    /// The owner as the session's row states it. `None` if there is no such row.
     pub owner: Option<Result<Owner, Damaged>>,
     /// The numbers of calls in the transcript.
     pub entries: BTreeSet<(u64, CallId)>,
@@ -31,9 +31,9 @@ pub struct SessionLedger {
 pub struct Owner {
     /// The user that opened the session.
     pub user: UserId,
-    /// The moment at which it was opened.
+    /// The time at which it was opened.
     pub opened_at: Timestamp,
-    /// The code that shows that this user opened it.
+    /// The code that proves that this user opened it.
     pub seal: Option<Seal>,
 }
 
@@ -45,14 +45,14 @@ pub struct Damaged {
     pub what: String,
 }
 
-/// What an audit found of a ledger that is as it was written, as far as can be seen.
+/// The result of an audit that found no fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Audited {
-    /// The end of the chain. Kept elsewhere, its head proves later that nothing before it was changed.
+    /// The end of the chain. If its head is kept elsewhere, it proves later that nothing before it was changed.
     pub end: ChainEnd,
     /// The number of calls.
     pub calls: usize,
-    /// The number of transitions that the head kept elsewhere vouches for; zero where no head was given.
+    /// The number of transitions that the kept head proves. Zero if no head was passed.
     pub vouched_for: u64,
 }
 
@@ -82,7 +82,7 @@ pub enum AuditError {
         /// The call of the transition.
         call: CallId,
     },
-    /// An approval was not sealed where the keys are, or was changed.
+    /// An approval was not sealed by the program that has the keys, or was changed.
     #[error("transition {position} is no approval of call {call}: {cause}")]
     Approval {
         /// The position of the transition, counted from 1.
@@ -92,7 +92,7 @@ pub enum AuditError {
         /// What is wrong with its seal.
         cause: SealError,
     },
-    /// The approval in a call's row was not sealed where the keys are, or was changed.
+    /// The approval in a call's row was not sealed by the program that has the keys, or was changed.
     #[error("the row of call {call} has no approval that counts: {cause}")]
     ApprovalRow {
         /// The call of the row.
@@ -100,7 +100,7 @@ pub enum AuditError {
         /// What is wrong with its seal.
         cause: SealError,
     },
-    /// The text of a question, or what was run, differs from what the digest covers.
+    /// The text of a question, or what ran, differs from what the digest covers.
     #[error("transition {position} is not what call {call} was asked, approved or run with")]
     Shown {
         /// The position of the transition, counted from 1.
@@ -116,7 +116,7 @@ pub enum AuditError {
         /// What is wrong with its seal.
         cause: SealError,
     },
-    /// A call's row is missing, stands without transitions, or differs from what they say.
+    /// A call's row is missing, has no transitions, or differs from what they say.
     #[error("call {call} does not stand where its transitions say")]
     Row {
         /// The call of the row.
@@ -133,12 +133,12 @@ pub enum AuditError {
 impl SessionLedger {
     /// Checks the chain, each step, each call's row and its number in the transcript.
     ///
-    /// `kept` is the head of an earlier audit, kept elsewhere: it vouches for all that came before it. Without one the
-    /// audit cannot notice a ledger that was rewritten from the first change to its end, session row included. Nor can
-    /// it notice a ledger that lost its end.
+    /// `kept` is the head of an earlier audit that was kept elsewhere. It proves all that came before it. Without one,
+    /// the audit cannot notice a ledger that was rewritten from the first change to its end, including the session's
+    /// row. Nor can it notice a ledger that lost its end.
     ///
-    /// `keys` are those of the database. Without them approvals and owners are not checked, for a program that can
-    /// write a chain can write them. With them the audit shows that each was sealed where the keys are.
+    /// `keys` are those of the database. With them the audit shows that each approval and owner was sealed by a program
+    /// that has the keys. Without them neither is checked, because a program that can write a chain can write them.
     ///
     /// # Errors
     /// [`AuditError`] names the first position that does not fit.
@@ -161,7 +161,7 @@ impl SessionLedger {
         Ok(Audited { end: self.end, calls: self.calls.len(), vouched_for })
     }
 
-    /// Finds approvals, in the chain and in the rows, and an owner that none of the keys sealed.
+    /// Returns the approvals, in the chain and in the rows, and the owner that none of the keys sealed.
     pub fn seal_faults<'a>(&'a self, keys: &'a SealKeys) -> impl Iterator<Item = AuditError> + 'a {
         let owner = self.owner.iter().flatten().filter_map(|Owner { user, opened_at, seal }| {
             let checked = keys.check_owner(&self.session, user, *opened_at, seal.as_ref());
@@ -197,7 +197,7 @@ impl SessionLedger {
     }
 }
 
-/// Gives the position in the chain of a head that was kept. The head of an empty chain vouches for nothing.
+/// Returns the position in the chain of a head that was kept. The head of an empty chain proves nothing.
 fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
     if *head == ChainEnd::EMPTY.head {
         return Ok(0);
@@ -207,7 +207,7 @@ fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
     position.map(|position| position as u64 + 1).ok_or(AuditError::OtherHead { length })
 }
 
-/// Tells whether the digest covers what the row has: its arguments, and every byte that was shown. A call without a
+/// Returns whether the digest covers what the row has: its arguments, and every byte that was shown. A call without a
 /// question has no schema here to hash again.
 fn is_what_its_digest_says(row: &LedgerRow) -> bool {
     let (Some(schema), Some(found)) = (row.schema, row.digest) else { return true };
@@ -224,7 +224,7 @@ fn replay(
     let mut rows: HashMap<CallId, LedgerRow> = HashMap::new();
     let mut uses = BTreeSet::new();
     for (Link { call, at, transition, .. }, position) in links.iter().zip(1..) {
-        // A standing approval was given in a call of the same session.
+        // A standing approval began in a call of the same session.
         let standing = transition.rests_on().and_then(|by_call| rows.get(&by_call));
         let call = *call;
         let row = LedgerRow::after(rows.get(&call), standing, keys, session, call, *at, transition);
@@ -273,7 +273,7 @@ mod tests {
         })
     }
 
-    /// Makes the step of call 1 that says what was shown about it. The digest covers another text, where one is given.
+    /// Makes the step of call 1 that says what was shown about it. The digest covers another text, if one is passed.
     fn awaiting(covered: Option<&str>) -> Transition {
         let (session, user) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
         let shown = |text: &str| Shown { text: text.into(), consequence: "Mails.".into() };

@@ -1,4 +1,4 @@
-//! Computes what a step makes of a call's row: pure, and the same in every store.
+//! Computes what a step makes of a call's row. Pure, and the same in every store.
 
 use serde_json::Value;
 
@@ -47,14 +47,13 @@ struct Use<'a> {
 }
 
 impl LedgerRow {
-    /// Computes the row of a call after a step, given its row before. The caller has ruled out that the step is the one
+    /// Computes the row of a call after a step, from its row before. The caller has ruled out that the step is the one
     /// that the call took last.
     ///
-    /// An approval counts where three things hold. It is bound to what was shown, or to what the user typed instead.
-    /// The call's user gave it, before its request expired. One that rests on a standing approval names that one's
-    /// call, whose row is `standing`. An approved call begins to run before its approval expires, with exactly these
-    /// arguments. An approval counts only where one of the keys sealed it; `keys` is `None` only for an audit without
-    /// keys.
+    /// An approval counts if it is bound to what was shown, or to what the user typed instead; if the call's user gave
+    /// it before its request expired; and if one of the keys sealed it. `keys` is `None` only for an audit without
+    /// keys. If the approval rests on a standing approval, it names the call of that one, whose row is `standing`. An
+    /// approved call begins to run before its approval expires, with exactly these arguments.
     ///
     /// # Errors
     /// [`StoreError::Illegal`] for a step that the call cannot take. [`StoreError::Refused`] for one that contradicts
@@ -116,7 +115,7 @@ impl LedgerRow {
         }
     }
 
-    /// Gives the call as the model wrote it.
+    /// Returns the call as the model wrote it.
     pub(crate) fn tool_call(&self) -> ToolCall {
         ToolCall {
             id: self.call,
@@ -127,7 +126,7 @@ impl LedgerRow {
         }
     }
 
-    /// Gives the outcome of the call once it has ended.
+    /// Returns the record of the call, or `None` if it has not ended.
     #[must_use]
     pub fn record(&self) -> Option<CallRecord> {
         let (effect, result, ended_at) = (self.effect?, self.result?, self.ended_at?);
@@ -148,7 +147,7 @@ impl LedgerRow {
         })
     }
 
-    /// Gives the call's entry in the transcript once it has ended.
+    /// Returns the call's entry in the transcript, or `None` if it has not ended.
     #[must_use]
     pub fn entry(&self) -> Option<ChatMessage> {
         let record = self.record()?;
@@ -160,7 +159,7 @@ impl LedgerRow {
         })
     }
 
-    /// Gives the standing approval that was given about this call, unless it was revoked.
+    /// Returns the standing approval that began with this call, unless it was revoked.
     #[must_use]
     pub fn standing_approval(&self) -> Option<StandingApproval> {
         let Some(Approval::Always { schema, until, uses, resource }) = self.approval else {
@@ -182,7 +181,7 @@ impl LedgerRow {
         })
     }
 
-    /// Checks that the approval in the row was sealed where the keys are. A row without an approval passes.
+    /// Checks that the approval in the row was sealed by a program that has the keys. A row without an approval passes.
     ///
     /// # Errors
     /// [`SealError`] says why the approval does not count.
@@ -229,9 +228,9 @@ impl LedgerRow {
         }
     }
 
-    /// Tells whether the step can be the one that the call took last, so that writing it again changes nothing. The
-    /// beginning of a handler cannot be: the writer of it runs the handler, and only one may. Nor can a resolution be:
-    /// the second writer is told that the call was resolved before.
+    /// Returns whether the step can be the one that the call took last, so that writing it again changes nothing. The
+    /// beginning of a handler cannot be, because its writer runs the handler, and only one may. Nor can a resolution
+    /// be, because its second writer must learn that the call was resolved before.
     #[must_use]
     pub fn may_repeat(&self, step: &Transition) -> bool {
         let happens_once = matches!(step, Transition::Running { .. } | Transition::Resolved { .. });
@@ -345,7 +344,7 @@ impl LedgerRow {
     }
 
     /// Checks that a standing approval covers the call. It covers this tool with this schema, for its user, in its
-    /// session, on its resource. It lasts for a while and for so many calls, until it is revoked.
+    /// session, on its resource. It lasts for some time and for some number of calls, until it is revoked.
     fn rests_on(&self, standing: Option<&Self>, its: &Use<'_>) -> Result<(), StoreError> {
         let covers = |standing: &StandingApproval| {
             standing.session == self.session

@@ -6,18 +6,18 @@ use tokio_util::sync::CancellationToken;
 
 /// Asks a handler to end, and says why. Clones share one signal, and the first cause stays.
 ///
-/// A handler that has begun may always go on to its deadline: its writes commit, and the ledger has its end.
+/// A handler that has begun may always go on to its deadline. Its writes then commit, and the ledger has its end.
 #[derive(Debug, Clone)]
 pub struct Cancelled(Arc<Signal>);
 
-/// The cause for which a handler is asked to end.
+/// A cause for which a handler is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CancelledBy {
     /// The user left and nobody reads the result. The handler should end as soon as it can say truthfully what it did.
     Dismissal,
     /// The user left, but what has begun is to be finished (`OnDismiss::Finish`). The handler should go on.
     Finish,
-    /// The runtime ends, and waits some time for its handlers. One that is cut off then has an unknown effect.
+    /// The runtime ends, and waits some time for its handlers. A handler that is then cut off has an unknown effect.
     Shutdown,
 }
 
@@ -36,8 +36,8 @@ impl Default for Cancelled {
 }
 
 impl Cancelled {
-    /// Makes the signal that this token gives. Unless [`cancel`](Self::cancel) gave another cause, the cause is the runtime's
-    /// end if `closing` is cancelled, and a dismissal otherwise.
+    /// Makes a signal that this token triggers. Unless [`cancel`](Self::cancel) sets another cause, the cause is the
+    /// runtime's end if `closing` is cancelled, and otherwise a dismissal.
     #[must_use]
     pub fn new(token: CancellationToken, closing: CancellationToken) -> Self {
         Self(Arc::new(Signal { token, closing, by: OnceLock::new() }))
@@ -51,19 +51,19 @@ impl Cancelled {
         self.0.token.cancel();
     }
 
-    /// Tells whether the handler is asked to end.
+    /// Returns whether the handler is asked to end.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.token.is_cancelled()
     }
 
-    /// Gives the cause; `None` while the handler is to go on.
+    /// Returns the cause, or `None` as long as the handler is to go on.
     #[must_use]
     pub fn by(&self) -> Option<CancelledBy> {
         self.is_cancelled().then(|| self.cause())
     }
 
-    /// Waits until the handler is asked to end, and returns the cause. Nothing is lost when the future is dropped.
+    /// Waits until the handler is asked to end, and returns the cause. Dropping the future loses nothing.
     pub async fn cancelled(&self) -> CancelledBy {
         self.0.token.cancelled().await;
         self.cause()

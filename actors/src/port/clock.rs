@@ -1,4 +1,4 @@
-//! The time of day. Tests bring their own; deadlines use tokio's clock instead.
+//! The time of day. Tests use a clock of their own, and deadlines use Tokio's.
 
 use std::{
     fmt,
@@ -7,9 +7,9 @@ use std::{
 
 use crate::protocol::Timestamp;
 
-/// Tells the time of day.
+/// A clock that returns the time of day.
 pub trait Clock: Send + Sync + fmt::Debug + 'static {
-    /// Gives the present moment.
+    /// Returns the present moment.
     fn now(&self) -> Timestamp;
 }
 

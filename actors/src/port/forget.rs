@@ -8,9 +8,9 @@ use crate::protocol::{Timestamp, UserId};
 pub struct Forget {
     /// The user whose texts are erased.
     pub user: UserId,
-    /// The user that orders it; stays on record.
+    /// The user that orders it, who stays on record.
     pub by: UserId,
-    /// The moment of the order.
+    /// The time of the order.
     pub at: Timestamp,
     /// Statements that erase the user's rows in tables of toolkits and of the application, in their order. Each has the
     /// user as `$1`; rows that a `DELETE` removes are counted. They run in the transaction of the erasure. A store
@@ -33,7 +33,7 @@ pub struct Forgotten {
     pub rows: u64,
 }
 
-/// A reason why a user is not forgotten, or not wholly.
+/// A reason why a user is not forgotten, or not completely.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum ForgetError {

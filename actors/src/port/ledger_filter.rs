@@ -1,8 +1,8 @@
-//! The choice of calls that are read from the ledger: which ones, from where on, and how many.
+//! Selects the calls that are read from the ledger: which ones, from where on, and how many.
 
 use crate::protocol::{CallId, SessionId, UserId};
 
-/// Selects calls of the ledger: all, unless it is made for some of them.
+/// Selects calls of the ledger. Without conditions it selects all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerFilter {
     /// Only of this session.
@@ -11,11 +11,11 @@ pub struct LedgerFilter {
     pub user: Option<UserId>,
     /// Only these of them.
     pub calls: SelectedCalls,
-    /// Only those behind this call, in the order of the proposals.
+    /// Only those after this call, in the order of the proposals.
     pub after: Option<CallId>,
-    /// At most so many, the first ones.
+    /// At most this many, the first ones.
     pub limit: Option<usize>,
-    /// At most so many that they have no more bytes than this in the store; the first comes whatever its bytes are.
+    /// At most as many as have this many bytes in the store. The first comes whatever its bytes are.
     pub max_bytes: Option<usize>,
 }
 
@@ -29,9 +29,9 @@ pub enum SelectedCalls {
     One(CallId),
     /// Those that have not ended.
     Open,
-    /// Those about which a standing approval was given that has not been revoked.
+    /// Those that began a standing approval which has not been revoked.
     StandingApprovals,
-    /// Those that rest on the standing approval that was given about this one.
+    /// Those that rest on the standing approval that began with this one.
     RestOn(CallId),
     /// Those of which it is unknown whether they took effect.
     Unresolved,
@@ -50,13 +50,13 @@ impl LedgerFilter {
         Self::of(SelectedCalls::Open)
     }
 
-    /// Selects the calls about which a standing approval was given that has not been revoked.
+    /// Selects the calls that began a standing approval which has not been revoked.
     #[must_use]
     pub fn standing_approvals() -> Self {
         Self::of(SelectedCalls::StandingApprovals)
     }
 
-    /// Selects the calls that rest on the standing approval that was given about this one.
+    /// Selects the calls that rest on the standing approval that began with this one.
     #[must_use]
     pub fn rest_on(by_call: CallId) -> Self {
         Self::of(SelectedCalls::RestOn(by_call))
@@ -84,9 +84,9 @@ impl LedgerFilter {
         Self { user: Some(user.clone()), ..self }
     }
 
-    /// Leaves out this call and all that were proposed before it: the next page begins behind the last call of this
-    /// one. Its position in the order counts, so the call itself need not match. Of the filter's user and
-    /// session it must be, or the reading is [refused](super::StoreError::Refused).
+    /// Leaves out this call and all that were proposed before it, so that the next page begins after the last call of
+    /// this one. Only its position counts, so the call itself need not match. It must be of the filter's user and
+    /// session, or the reading is [refused](super::StoreError::Refused).
     #[must_use]
     pub fn behind(self, call: CallId) -> Self {
         Self { after: Some(call), ..self }
@@ -104,7 +104,7 @@ impl LedgerFilter {
         Self { max_bytes: Some(max_bytes), ..self }
     }
 
-    /// Counts how many calls are given of those with these bytes, where the filter bounds them.
+    /// Returns how many calls with these bytes fit, if the filter bounds their bytes.
     pub fn fitting(&self, bytes: impl IntoIterator<Item = usize>) -> usize {
         let mut room = self.max_bytes.unwrap_or(usize::MAX);
         let fits = bytes.into_iter().enumerate().take_while(|(at, bytes)| {

@@ -1,11 +1,11 @@
-//! The ports: what the outside implements. A model, tools, a store, a clock, and the pure rules that every store
+//! The ports: what an application implements. A model, tools, a store, a clock, and the pure rules that every store
 //! follows.
 //!
 //! The traits [`ChatModel`], [`Tool`], [`Store`] and [`Clock`] are object-safe, with boxed futures. A runtime calls
-//! them; they never call a runtime. Beside them stand the facts that a store writes ([`Write`]) and the rows that it
-//! gives back ([`LedgerRow`], [`StoredSession`], [`OpenTurn`]).
+//! them, and they never call a runtime. The module also has the facts that a store writes ([`Write`]) and the rows that
+//! it returns ([`LedgerRow`], [`StoredSession`], [`OpenTurn`]).
 //!
-//! Invariants: what a step makes of a call's row is computed here, so that every store answers alike. So is what an
+//! Invariants: what a step makes of a call's row is computed here, so that every store answers alike. So are what an
 //! audit finds, and what a row counts against a user's room. No port knows an actor.
 
 mod audit;
@@ -57,5 +57,5 @@ pub use transcript::{PartSize, StoredEntry, TranscriptPart, TranscriptRow, Unfin
 pub use turn::{InterruptedSession, OpenTurn, StoredEnd, StoredTurn, SubmittedTurn, TurnStep};
 pub use user_weights::UserWeights;
 
-/// A future behind a port.
+/// The future that a method of a port returns.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

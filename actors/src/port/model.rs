@@ -10,16 +10,16 @@ use crate::protocol::{Completion, CompletionDelta, CompletionRequest, ToolSpec, 
 
 /// A chat model that can call tools.
 pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
-    /// Gives what the runtime must know of the model.
+    /// Returns what the runtime must know of the model.
     fn info(&self) -> ModelInfo;
 
-    /// Completes a chat. Deltas are pushed while the completion runs; the returned completion is what counts.
+    /// Completes a chat. Deltas are pushed while the completion runs, and the completion that is returned counts.
     ///
-    /// When `cancel` is cancelled the completion ends soon with [`ModelError::Cancelled`]; no streamed text is lost.
-    /// Dropping the future cancels it too, but does not tell what was spent.
+    /// After `cancel` is cancelled, the completion ends soon with [`ModelError::Cancelled`], and no streamed text is
+    /// lost. Dropping the future also cancels the completion, but its usage is then not known.
     ///
-    /// The first token must come within [`Limits::first_token_timeout`](crate::protocol::Limits). Where the first token
-    /// cannot be shown, [`CompletionDelta::Began`] tells of it. A model that streams nothing at all must end by then.
+    /// The first token must come within [`Limits::first_token_timeout`](crate::protocol::Limits). If it cannot be
+    /// shown, the model pushes [`CompletionDelta::Began`]. A model that streams nothing at all must end by then.
     fn complete(
         &self,
         request: CompletionRequest,
@@ -27,14 +27,14 @@ pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>>;
 
-    /// Gives the parts of these tools' schemas that its calls may break, although it promises calls that keep to them.
-    /// Empty for models that promise nothing of the kind. The runtime logs it at its start; the dispatcher checks every
-    /// call anyway.
+    /// Returns the parts of these tools' schemas that its calls may break, although it promises calls that keep to
+    /// them. It is empty for models without such a promise. The runtime logs these parts at its start. The dispatcher
+    /// checks every call in any case.
     fn unconstrained(&self, _tools: &[ToolSpec]) -> Vec<Unconstrained> {
         Vec::new()
     }
 
-    /// Gives what a person should know of the model before the first chat with it. Empty as a rule.
+    /// Returns what a person should know of the model before the first chat with it. Usually it is empty.
     fn caveats(&self) -> Vec<Caveat> {
         Vec::new()
     }
@@ -69,14 +69,14 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Caveat {
-    /// Its file has no chat template: it reads chats in a usual form, which may not be its own.
+    /// Its file has no chat template, so it reads chats in a usual form, which may not be its own.
     NoTemplate,
-    /// A chat template of its file cannot be used: it reads chats in another form.
+    /// A chat template of its file cannot be used, so it reads chats in another form.
     TemplateGivenUp {
         /// What is wrong with the template. The file wrote parts of it.
         problem: String,
     },
-    /// Its template writes calls of tools in a form that is not known: the model is asked to write them in another.
+    /// Its template writes calls of tools in a form that is not known, so the model is asked to write them in another.
     UnknownCalls,
 }
 
@@ -107,7 +107,7 @@ pub struct Unconstrained {
     pub tool: Arc<str>,
     /// A JSON Pointer into the schema.
     pub pointer: String,
-    /// The keyword that the model does not follow; `size` where the schema is too large.
+    /// The keyword that the model does not follow, or `size` if the schema is too large.
     pub keyword: String,
 }
 
@@ -116,18 +116,18 @@ pub struct Unconstrained {
 pub struct ModelInfo {
     /// The model's name, for people.
     pub name: Cow<'static, str>,
-    /// Whether its family asks for several calls in one completion: the stream is then read to its end.
+    /// Whether its family asks for several calls in one completion. If so, the stream is read to its end.
     pub has_parallel_calls: bool,
-    /// The number of completions that it can serve at once; others wait in a fair queue.
+    /// The number of completions that it can serve at once. Others wait in a fair queue.
     pub max_concurrent: usize,
 }
 
-/// The receiver of what a model generates. Never blocks; cheap to clone.
+/// Receives what a model generates. It never blocks, and is cheap to clone.
 #[derive(Clone)]
 pub struct Deltas(Arc<dyn Fn(CompletionDelta<'_>) + Send + Sync>);
 
 impl Deltas {
-    /// Hands each delta to a function, which must not block.
+    /// Passes each delta to a function, which must not block.
     pub fn new(push: impl Fn(CompletionDelta<'_>) + Send + Sync + 'static) -> Self {
         Self(Arc::new(push))
     }
@@ -155,7 +155,7 @@ impl fmt::Debug for Deltas {
     }
 }
 
-/// A reason why a completion has no end of its own.
+/// A reason why a completion has no answer.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
@@ -165,7 +165,7 @@ pub enum ModelError {
         /// The tokens spent until then.
         usage: Usage,
     },
-    /// Too many completions wait already; nothing of this one has happened.
+    /// Too many completions wait already. Nothing of this one has happened.
     #[error("too many completions wait for the model")]
     Overloaded {
         /// When a slot is likely to be free, going by how long completions took lately. `None` before any has ended.
@@ -186,7 +186,7 @@ pub enum ModelError {
     },
 }
 
-/// The words of a provider are left out.
+/// Leaves out the words of a provider.
 impl fmt::Debug for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -205,7 +205,7 @@ impl fmt::Debug for ModelError {
 }
 
 impl ModelError {
-    /// Gives the kind of failure, for users and metrics.
+    /// Returns the kind of failure, for users and metrics.
     #[must_use]
     pub fn kind(&self) -> &str {
         match self {
@@ -221,7 +221,7 @@ impl ModelError {
     pub const OVERLOADED: &'static str = "Overloaded";
     /// The process or thread that ran the model is gone.
     pub const ENGINE_DIED: &'static str = "EngineDied";
-    /// The request ended the model's process again and again; other completions are well.
+    /// The request ended the model's process again and again. Other completions are not affected.
     pub const KILLED_ENGINE: &'static str = "KilledEngine";
     /// The answer has nothing that can be used.
     pub const BAD_OUTPUT: &'static str = "BadOutput";
@@ -229,13 +229,13 @@ impl ModelError {
     pub const REPETITION: &'static str = "Repetition";
     /// The answer reached its bound on tokens before it had anything that can be used.
     pub const TOO_LONG: &'static str = "AnswerTooLong";
-    /// The provider of a remote model does not take the key.
+    /// The provider of a remote model does not accept the key.
     pub const UNAUTHORIZED: &'static str = "Unauthorized";
-    /// The connection to a remote model broke before the answer had its end.
+    /// The connection to a remote model broke before the answer was complete.
     pub const CONNECTION_LOST: &'static str = "ConnectionLost";
     /// The provider of a remote model refuses to answer.
     pub const REFUSED: &'static str = "Refused";
-    /// The prompt is longer than the model reads, also without its oldest messages.
+    /// The prompt is longer than the model reads, even without its oldest messages.
     pub const PROMPT_TOO_LONG: &'static str = "PromptTooLong";
     /// The script of a scripted model has no completion left.
     pub const SCRIPT_EXHAUSTED: &'static str = "ScriptExhausted";

@@ -5,16 +5,16 @@ use std::sync::{
     atomic::{AtomicBool, Ordering::SeqCst},
 };
 
-/// Tells whether a runtime has a store. Clones of a store share it.
+/// Whether a runtime has a store. Clones of a store share it.
 #[derive(Debug, Clone, Default)]
 pub struct Occupancy(Arc<AtomicBool>);
 
-/// The right of one runtime to a store. Releasing or dropping it gives the store back.
+/// The right of one runtime to a store. Releasing or dropping it frees the store.
 #[derive(Debug)]
 pub struct Occupied(Arc<AtomicBool>, AtomicBool);
 
 impl Occupancy {
-    /// Gives the store to a runtime; `None` while another one has it.
+    /// Takes the store for a runtime. Returns `None` while another one has it.
     #[must_use]
     pub fn occupy(&self) -> Option<Occupied> {
         let is_free = self.0.compare_exchange(false, true, SeqCst, SeqCst).is_ok();
@@ -23,7 +23,7 @@ impl Occupancy {
 }
 
 impl Occupied {
-    /// Gives the store back. A second release changes nothing, for another runtime may have it by then.
+    /// Frees the store. A second release changes nothing, because another runtime may have it by then.
     pub fn release(&self) {
         if self.1.swap(false, SeqCst) {
             self.0.store(false, SeqCst);

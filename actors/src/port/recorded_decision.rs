@@ -1,4 +1,4 @@
-//! What a person decided about a call, as the ledger's row tells it.
+//! What a person decided about a call, according to the ledger's row.
 
 use serde_json::Value;
 
@@ -11,19 +11,21 @@ use crate::{
 /// A person's decision that the ledger has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedDecision {
-    /// The decision itself. An edit that changed nothing was recorded as a plain yes, and a blank message as a plain no.
+    /// The decision. An edit that changed nothing was recorded as a plain approval, and a blank message as a plain
+    /// denial.
     pub decision: Decision,
     /// The user that decided.
     pub by: UserId,
-    /// The digest of what was shown, which a decision names. That of arguments which the user typed stands in the row.
+    /// The digest of what was shown, which a decision names. The row has the digest of the arguments that the user
+    /// typed.
     pub digest: Digest,
-    /// The moment of the decision.
+    /// The time of the decision.
     pub at: Timestamp,
 }
 
 impl LedgerRow {
-    /// Gives the decision about the call's approval request. `None` where no person decided: the call needed none, rests
-    /// on a standing approval, waits still, or its request ended without a decision.
+    /// Returns the decision about the call's approval request. Returns `None` if no person decided: the call needed no
+    /// decision, rests on a standing approval, still waits, or its request ended without one.
     #[must_use]
     pub fn decision(&self) -> Option<RecordedDecision> {
         let (decision, digest, at) = match (&self.approval, &self.outcome) {
@@ -48,9 +50,9 @@ impl LedgerRow {
         Some(RecordedDecision { decision, by: self.decided_by.clone()?, digest, at })
     }
 
-    /// Tells whether the ledger has this decision of this user about the request with this digest: saying it again
-    /// changes nothing. As when it is recorded, an edit that changes nothing is a plain yes, and a blank message a plain
-    /// no.
+    /// Returns whether the ledger has this decision of this user about the request with this digest, so that deciding
+    /// again changes nothing. As when it is recorded, an edit that changes nothing counts as a plain approval, and a
+    /// blank message as a plain denial.
     #[must_use]
     pub fn has_decision(&self, by: &UserId, digest: Digest, decision: &Decision) -> bool {
         let Some(recorded) = self.decision() else { return false };
@@ -62,8 +64,7 @@ impl LedgerRow {
         is_same && recorded.by == *by && recorded.digest == digest
     }
 
-    /// Computes the digest of the arguments that were shown, where the user typed others: the row has the digest of
-    /// those.
+    /// Computes the digest of the arguments that were shown, if the user typed others. The row has the digest of those.
     fn digest_shown(&self) -> Option<Digest> {
         let (schema, asked) = (self.schema.as_ref()?, self.asked.as_ref()?);
         Some(digest(schema, asked, &self.user, &self.session, self.call, self.shown.as_deref()))
@@ -117,7 +118,7 @@ mod tests {
         digest(&schema(), arguments, &kim(), &session(), call(), Some(&shown()))
     }
 
-    /// Makes the row behind these steps, each with its moment.
+    /// Makes the row after these steps, each with its moment.
     fn row(steps: impl IntoIterator<Item = (i64, Transition)>) -> LedgerRow {
         let proposed = Transition::Proposed(Proposal {
             model: None,

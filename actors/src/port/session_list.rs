@@ -1,4 +1,4 @@
-//! The list of a user's chats: a page of it, the position in it, and what it tells of each.
+//! The list of a user's chats: a page of it, a position in it, and the summary of each chat.
 
 use std::{fmt, str::FromStr};
 
@@ -6,22 +6,23 @@ use serde::Serialize;
 
 use crate::protocol::{EventCursor, SessionId, Timestamp, TurnId};
 
-/// What a list of chats tells of a session, as far as it is stored.
+/// The summary of a session in a list of chats, from what is stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SessionSummary {
     /// The id of the session.
     pub session: SessionId,
-    /// The moment at which it was first opened.
+    /// The time at which it was first opened.
     pub opened_at: Timestamp,
-    /// The moment of its last message or of the last end of a turn, whichever is later. It never goes back.
+    /// The time of its last message or of the last end of a turn, whichever is later. It never goes back.
     pub last_at: Timestamp,
-    /// The position behind its last event: a reader that subscribes after it misses nothing that comes. Where a call
-    /// has not ended, later entries wait for it, and so does the cursor.
+    /// The position after its last event. A reader that subscribes after it misses nothing that comes. If a call has
+    /// not ended, later entries wait for it, and so does the cursor.
     #[serde(rename = "cursor")]
     pub last: EventCursor,
-    /// The beginning of the user's first text since the last clearing, by [`session_title`]. Where none came since, or
-    /// the chat was never cleared, of the first text of all. Empty where that text cannot be read.
+    /// The beginning of the user's first text since the last clearing, made by [`session_title`]. If there is none
+    /// since, or the chat was never cleared, it is that of the first text of all. It is empty if that text cannot be
+    /// read.
     pub title: String,
     /// The turn that has begun and not ended.
     pub open_turn: Option<TurnId>,
@@ -30,21 +31,21 @@ pub struct SessionSummary {
 }
 
 impl SessionSummary {
-    /// Gives the position of the session in the list: the next page begins behind it.
+    /// Returns the position of the session in the list. The next page begins after it.
     #[must_use]
     pub fn position(&self) -> SessionCursor {
         SessionCursor { last_at: self.last_at, session: self.session.clone() }
     }
 }
 
-/// A page of a list of chats: the newest, or those behind a position.
+/// A page of a list of chats: the newest, or those after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPage {
     before: Option<SessionCursor>,
     limit: usize,
 }
 
-/// Tells that a page cannot have so many sessions.
+/// Returned if a page cannot have so many sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a page has 1 to {max} sessions, not {limit}", max = SessionPage::MAX_SESSIONS)]
 pub struct InvalidPageSize {
@@ -52,7 +53,7 @@ pub struct InvalidPageSize {
 }
 
 impl SessionPage {
-    /// The most sessions of a page. A screen shows fewer, and a reader of the store is lent for one page at a time.
+    /// The most sessions of a page. A screen shows fewer, and a reader of the store is borrowed for one page at a time.
     pub const MAX_SESSIONS: usize = 100;
 
     /// Begins with the newest session and has at most `limit` of them.
@@ -66,19 +67,19 @@ impl SessionPage {
         Ok(Self { before: None, limit })
     }
 
-    /// Begins behind this position: with the next older session.
+    /// Begins the page after this position, with the next older session.
     #[must_use]
     pub fn before(self, position: SessionCursor) -> Self {
         Self { before: Some(position), ..self }
     }
 
-    /// Gives the position behind which the page begins; `None` for the newest sessions.
+    /// Returns the position after which the page begins, or `None` for the newest sessions.
     #[must_use]
     pub const fn position(&self) -> Option<&SessionCursor> {
         self.before.as_ref()
     }
 
-    /// Gives the most sessions that it may have.
+    /// Returns the most sessions that it may have.
     #[must_use]
     pub const fn limit(&self) -> usize {
         self.limit
@@ -86,9 +87,9 @@ impl SessionPage {
 }
 
 /// The position of a session in a list of chats. It stays valid when that session moves to the front or is forgotten,
-/// and tells sessions of one moment apart.
+/// and distinguishes sessions of one moment.
 ///
-/// Its text is opaque and can stand in an address as it is. It has digits, `a` to `f`, a dot, and a minus sign where
+/// Its text is opaque and can be put into an address as it is. It has digits, `a` to `f`, a dot, and a minus sign if
 /// the moment was before 1970.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionCursor {
@@ -97,13 +98,13 @@ pub struct SessionCursor {
 }
 
 impl SessionCursor {
-    /// Gives the moment by which the list is ordered.
+    /// Returns the moment by which the list is ordered.
     #[must_use]
     pub const fn last_at(&self) -> Timestamp {
         self.last_at
     }
 
-    /// Gives the session, by whose id those of one moment are ordered.
+    /// Returns the session, by whose id sessions of one moment are ordered.
     #[must_use]
     pub const fn session(&self) -> &SessionId {
         &self.session
@@ -117,7 +118,7 @@ impl fmt::Display for SessionCursor {
     }
 }
 
-/// Tells that a text is no position in a list of chats.
+/// A text that is not a position in a list of chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("this is no position in a list of chats: give one as it was given")]
 pub struct InvalidSessionCursor;
@@ -142,7 +143,7 @@ impl FromStr for SessionCursor {
 const MAX_TITLE: usize = 80;
 
 /// Makes the title of a chat from a text: its first 80 characters without control characters, on one line. Each run of
-/// blanks counts as one space, and none stands at either end.
+/// blanks becomes one space, and there is none at either end.
 #[must_use]
 pub fn session_title(text: &str) -> String {
     let (mut title, mut letters, mut is_behind_blanks) = (String::new(), 0, false);
@@ -184,7 +185,7 @@ mod tests {
             ("a\u{1}b\u{7f}\u{85}c \u{0} d", "ab c d"),
             ("\u{3000}a\u{a0}b", "a b"),
             (&long, &long[..240]),
-            // No blank stands at the end, and none is cut in half.
+            // No blank is at the end, and none is cut in half.
             (&format!("{} b", "a".repeat(78)), &format!("{} b", "a".repeat(78))),
             (&format!("{} b", "a".repeat(79)), &"a".repeat(79)),
             (&format!("{} b", "a".repeat(80)), &"a".repeat(80)),

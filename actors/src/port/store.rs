@@ -1,4 +1,4 @@
-//! The store port: durable facts go in through an open transaction, reads go beside it.
+//! The store port: durable facts go in through an open transaction, and reads do not wait for it.
 
 use std::{
     any::{Any, TypeId},
@@ -24,28 +24,28 @@ use crate::{
     },
 };
 
-/// A durable store. Futures of [`Transaction`] are never dropped by the runtime; futures of reads may be.
+/// A durable store. The runtime never drops the futures of a [`Transaction`]. It may drop those of reads.
 pub trait Store: Send + Sync + fmt::Debug + 'static {
-    /// Gives the type behind [`Transaction::connection`] and [`Reader::connection`].
+    /// Returns the type that [`Transaction::connection`] and [`Reader::connection`] return.
     fn connection_type(&self) -> ConnectionType;
 
-    /// Gives the keys that seal persons' decisions and the owners of sessions. An approval that none of them sealed
-    /// does not count. [`owner`](Self::owner) and [`session`](Self::session) fail where the owner's seal does not fit.
-    /// Where the tables outlive the process, so must the keys, and a program that can write the tables must not have
-    /// them.
+    /// Returns the keys that seal persons' decisions and the owners of sessions. An approval that none of them sealed
+    /// does not count. [`owner`](Self::owner) and [`session`](Self::session) fail if the owner's seal does not fit. If
+    /// the tables outlive the process, so must the keys, and a program that can write the tables must not have them.
     fn keys(&self) -> &SealKeys;
 
-    /// Tells how many transactions may be open at once. SQLite: 1.
+    /// Returns how many transactions may be open at once. For SQLite this is 1.
     fn writers(&self) -> usize {
         1
     }
 
-    /// Tells which runtime has the store: a second runtime would take what the first one runs for what a crash cut off.
-    /// A store with only one handle needs none, and a store that wraps another gives that one's.
+    /// Returns the right to the store, which one runtime at a time has. A second runtime would take what the first one
+    /// runs for what a crash cut off. A store with only one handle needs none, and a store that wraps another returns
+    /// that one's.
     fn occupancy(&self) -> Option<&Occupancy>;
 
-    /// Tells whether tools may only read here, because no lasting record of their effects would be kept. A runtime then
-    /// takes no other tools.
+    /// Returns whether tools may only read here, because no lasting record of their effects would be kept. A runtime
+    /// then accepts no other tools.
     fn only_reads(&self) -> bool {
         false
     }
@@ -56,20 +56,20 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Lends a connection that cannot write, for reading tools.
     fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>>;
 
-    /// Gives the owner of a session; `None` if it was never opened.
+    /// Returns the owner of a session, or `None` if it was never opened.
     fn owner<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>>;
 
-    /// Gives a session with its transcript, ended calls included; `None` if it was never opened.
+    /// Returns a session with its transcript, including ended calls, or `None` if it was never opened.
     fn session<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
 
-    /// Returns a part of a transcript: at most this much, from this number on. It is empty if it begins after the end. No
-    /// more than the part is held in memory, because a slow reader holds it until it goes on.
+    /// Returns a part of a transcript: at most this much, from this number on. It is empty if it begins after the end.
+    /// No more than the part is held in memory, because a slow reader holds it until it goes on.
     fn transcript<'a>(
         &'a self,
         session: &'a SessionId,
@@ -77,69 +77,70 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         size: PartSize,
     ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>>;
 
-    /// Gives the sessions whose turn has begun and not ended, earliest turn first; those of one moment by the names of
-    /// their sessions.
+    /// Returns the sessions whose turn has begun and not ended, the earliest turn first. Those of one moment are
+    /// ordered by the names of their sessions.
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
 
-    /// Returns the temporary chats that have a text, in the order of their ids, and no more than `most` of them. A chat is
-    /// listed no more once its texts are erased, so a caller that erases each part comes to an end.
+    /// Returns the temporary chats that have a text, in the order of their ids, and at most `most` of them. A chat is
+    /// no longer listed after its texts are erased, so a caller that erases each part comes to an end.
     fn temporary(&self, most: usize) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>>;
 
-    /// Gives a page of the chats of a user, newest first: the sessions that have a message of the user. Those of one
-    /// moment come by their ids, the last id first. A session whose owner cannot be confirmed is left out.
+    /// Returns a page of the chats of a user, newest first: the sessions that have a message of the user. Those of one
+    /// moment are ordered by their ids, the last id first. A session whose owner cannot be confirmed is left out.
     fn sessions<'a>(
         &'a self,
         user: &'a UserId,
         page: &'a SessionPage,
     ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>>;
 
-    /// Gives the turn that was submitted to this session under this key.
+    /// Returns the turn that was submitted to this session under this key.
     fn submitted<'a>(
         &'a self,
         session: &'a SessionId,
         key: &'a IdempotencyKey,
     ) -> BoxFuture<'a, Result<Option<SubmittedTurn>, StoreError>>;
 
-    /// Gives a turn of this session; `None` where no such turn has begun in it.
+    /// Returns a turn of this session, or `None` if no such turn has begun in it.
     fn turn<'a>(
         &'a self,
         session: &'a SessionId,
         turn: TurnId,
     ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>>;
 
-    /// Gives the calls that match, in the order in which the store took their proposals. A later proposal stands behind
-    /// all earlier ones, also where both have one moment. So a reader that goes on behind the last call of a page
-    /// misses none. Refused where [`LedgerFilter::after`] names no call of the filter's user and session. An unreadable
-    /// call hides no other: it says so in [`LedgerRow::unreadable`].
+    /// Returns the calls that match, in the order in which the store took their proposals. A later proposal comes after
+    /// all earlier ones, even if both have the same moment, so a reader that continues after the last call of a page
+    /// misses none. Refused if [`LedgerFilter::after`] names no call of the filter's user and session. An unreadable
+    /// call hides no other: [`LedgerRow::unreadable`] says what cannot be read.
     fn calls<'a>(
         &'a self,
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>>;
 
-    /// Gives all transitions of a session in the order of their chain, and the end that the session row tells.
+    /// Returns all transitions of a session in the order of their chain, and the end that the session's row states.
     fn links<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>>;
 
-    /// Erases all sessions of a user, their names included, and leaves an [`ErasedChain`] of each. Refused while a
-    /// runtime has the store. It can be cut off at any moment and ordered again. The rows go in one transaction; the
-    /// bytes that they leave in files are written over afterwards, also where no rows were left.
+    /// Erases all sessions of a user, including their names, and keeps an [`ErasedChain`] of each. Refused while a
+    /// runtime has the store. It can be cut off at any moment and ordered again. The rows are erased in one
+    /// transaction. The bytes that they leave in files are overwritten afterwards, even if no rows were left.
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>>;
 
-    /// Gives what stays of the chains of forgotten users, in the order of their ids.
+    /// Returns what is kept of the chains of forgotten users, in the order of their ids.
     fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>>;
 
-    /// Ends the store after everything else has ended: files are closed, locks released.
+    /// Ends the store after everything else has ended. Files are closed and locks released.
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
 /// An open write transaction. Dropping it without `commit` undoes all of it.
 pub trait Transaction: Send {
-    /// Begins a part that can be undone by itself. Parts nest: `keep` and `undo` end the innermost.
+    /// Begins a part that can be undone by itself. Parts can be nested; `keep` and `undo` end the innermost.
     fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Begins a part in which this call will be written about. A store may look up in the same step what it must know then.
+    /// Begins a part in which facts about this call will be written. A store may read in the same step what it must
+    /// know for that.
     fn savepoint_for<'a>(
         &'a mut self,
         _session: &'a SessionId,
@@ -155,24 +156,24 @@ pub trait Transaction: Send {
     fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
     /// Writes facts in their order, up to the first that is refused. A refusal ([`StoreError::Illegal`],
-    /// [`StoreError::Refused`], [`StoreError::TooMuchStored`]) leaves the transaction usable, but may leave a part of the
-    /// facts behind until the savepoint around them is undone.
+    /// [`StoreError::Refused`], [`StoreError::TooMuchStored`]) leaves the transaction usable, but may leave a part of
+    /// the facts until the savepoint around them is undone.
     fn write<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Tells how long a borrower may have the connection. A statement of the borrower's that runs longer is cut off,
-    /// also where the borrower has gone. The store's own statements are never cut off.
+    /// Sets how long a borrower may have the connection. A statement of the borrower's that runs longer is cut off,
+    /// even if the borrower is gone. The store's own statements are never cut off.
     fn lend_for(&mut self, _deadline: Duration) {}
 
-    /// Gives the driver's own connection, e.g. `SqliteConnection`.
+    /// Returns the driver's own connection, e.g. `SqliteConnection`.
     fn connection(&mut self) -> &mut (dyn Any + Send);
 
     /// Makes everything that was kept durable.
     fn commit(self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>>;
 }
 
-/// A connection that cannot write. Dropping it gives it back.
+/// A connection that cannot write. Dropping it returns it to the store.
 pub trait Reader: Send {
-    /// Gives the driver's own connection, e.g. `SqliteConnection`.
+    /// Returns the driver's own connection, e.g. `SqliteConnection`.
     fn connection(&mut self) -> &mut (dyn Any + Send);
 }
 
@@ -200,7 +201,7 @@ impl fmt::Display for ConnectionType {
 /// A durable fact.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
-    /// The session exists and belongs to this user. Writing it again changes nothing; another user is refused.
+    /// The session exists and belongs to this user. Writing it again changes nothing. Another user is refused.
     Session {
         /// The id of the session.
         session: SessionId,
@@ -214,14 +215,14 @@ pub enum Write {
         /// The session of the chat.
         session: SessionId,
     },
-    /// The texts of a temporary chat are erased, and the instructions of its turns; the store counts their bytes no more.
-    /// No entry up to here is read again, and later ones have higher numbers. The ledger of its calls stays. Refused for
-    /// a chat that is not temporary.
+    /// The texts of a temporary chat, and the instructions of its turns, are erased, and the store no longer counts
+    /// their bytes. No entry up to here is read again, and later ones have higher numbers. The ledger of its calls is
+    /// kept. Refused for a chat that is not temporary.
     Erased {
         /// The session of the chat.
         session: SessionId,
     },
-    /// A turn began. Refused while another is open, and where another was submitted under the same key.
+    /// A turn began. Refused if another is open, or if another was submitted under the same key.
     TurnStarted {
         /// The session in which it began.
         session: SessionId,
@@ -233,13 +234,13 @@ pub enum Write {
         options: TurnOptions,
         /// The hash of what the user typed.
         text: Digest,
-        /// The most bytes that may be stored of the session's user before the turn.
+        /// The most bytes that may be stored for the session's user before the turn.
         /// [`stored_bytes`](super::stored_bytes) counts the messages and the steps of calls of all sessions, and
-        /// [`stored_turn_bytes`](super::stored_turn_bytes) the instructions of turns. Where more is stored, the turn is
+        /// [`stored_turn_bytes`](super::stored_turn_bytes) the instructions of turns. If more is stored, the turn is
         /// refused as [`StoreError::TooMuchStored`].
         max_stored_bytes: u64,
     },
-    /// A step of a turn that has begun and not ended; refused for any other turn.
+    /// A step of a turn that has begun and not ended. Refused for any other turn.
     Turn {
         /// The session of the turn.
         session: SessionId,
@@ -258,8 +259,8 @@ pub enum Write {
         turn: TurnId,
         /// The moment at which it ended.
         at: Timestamp,
-        /// The entry of the transcript behind which the end stands. Entries of the turn may follow: a handler that
-        /// outlived its session ends later than the turn.
+        /// The entry of the transcript after which the end comes. Entries of the turn may follow, because a handler
+        /// that outlived its session ends later than the turn.
         behind: u64,
         /// How the turn ended.
         ending: TurnEnding,
@@ -268,14 +269,14 @@ pub enum Write {
         /// The cost of its completions.
         usage: Usage,
     },
-    /// An entry of the transcript that is no tool call. A second entry of the same number is refused.
+    /// An entry of the transcript that is not a tool call. A second entry of the same number is refused.
     Message {
         /// The session of the transcript.
         session: SessionId,
         /// The entry itself.
         message: ChatMessage,
     },
-    /// A step of a tool call. Writing the step that the call took last again changes nothing; an illegal one is
+    /// A step of a tool call. Writing the step that the call took last again changes nothing, and an illegal one is
     /// refused. With `Ended` the call becomes an entry of the transcript, under the number of its proposal.
     ///
     /// The store itself checks what an approval is bound to (see [`LedgerRow::after`]): seal, digest, arguments, user
@@ -291,8 +292,8 @@ pub enum Write {
         /// The step itself.
         transition: Transition,
     },
-    /// The standing approvals of a session end, each by a step of the call about which it was given. Without any it
-    /// changes nothing.
+    /// The standing approvals of a session end, each by a step of the call with which it began. If there are none,
+    /// nothing changes.
     Revoke {
         /// The session of the approvals.
         session: SessionId,
@@ -332,9 +333,10 @@ pub struct SessionRow {
     pub session: SessionId,
     /// The user that owns it.
     pub user: UserId,
-    /// The moment at which it was first opened.
+    /// The time at which it was first opened.
     pub opened_at: Timestamp,
-    /// The highest number of an entry of its transcript or of a proposed call, erased ones included; 0 for none.
+    /// The highest number of an entry of its transcript or of a proposed call, including erased ones. It is 0 if there
+    /// is none.
     pub last_seq: u64,
 }
 
@@ -354,64 +356,64 @@ pub struct LedgerRow {
     pub user: UserId,
     /// The tool's name as the model wrote it.
     pub name: Arc<str>,
-    /// The validated arguments, once there are any; until then, and where they were refused, the raw text.
+    /// The validated arguments. Until they are validated, and if they were refused, the raw text.
     pub arguments: Arc<Value>,
-    /// The arguments that were shown, where the user changed them: `arguments` are then what the user typed.
+    /// The arguments that were shown, if the user changed them. `arguments` are then what the user typed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<Arc<Value>>,
     /// The raw text of the arguments as the model wrote it.
     pub raw_arguments: Arc<str>,
-    /// The model that asked, where it has a name; `None` without a model.
+    /// The model that asked, if it has a name. `None` without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
-    /// What the model wants back with the call; never shown.
+    /// What the model wants back with the call. It is never shown.
     #[serde(skip)]
     pub opaque: Option<Arc<str>>,
     /// The digest of the tool with its schema, as the person was asked about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub schema: Option<Digest>,
-    /// Every byte that the person was shown.
+    /// Every byte that the person saw.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown: Option<Box<Shown>>,
-    /// The digest that the approval and the run are bound to.
+    /// The digest to which the approval and the run are bound.
     pub digest: Option<Digest>,
     /// The state of the call.
     pub state: CallState,
     /// The outcome, once the call has ended.
     pub outcome: Option<ToolOutcome>,
-    /// The effect on the world; `None` until the call has ended.
+    /// The effect on the world. `None` until the call has ended.
     pub effect: Option<Effect>,
-    /// Whether the outcome was given to a reader.
+    /// Whether a reader received the outcome.
     pub result: Option<CallResult>,
     /// The user that decided.
     pub decided_by: Option<UserId>,
     /// How the call was approved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
-    /// The code that shows that the approval was decided where the keys are.
+    /// The code that proves that the approval was decided by a program that has the keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seal: Option<Seal>,
-    /// The moment of the approval.
+    /// The time of the approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_at: Option<Timestamp>,
-    /// The moment until which its request can be decided; once approved, until which it can begin to run.
+    /// The time until which its request can be decided or, after its approval, until which it can begin to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
-    /// The moment at which the standing approval given about it was revoked.
+    /// The time at which its standing approval was revoked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<Timestamp>,
-    /// The handler or person that found out what it did, where its effect was unknown when it ended.
+    /// The handler or person that found out what it did, if its effect was unknown when it ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_by: Option<ResolvedBy>,
-    /// The moment at which its effect was resolved.
+    /// The time at which its effect was resolved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resolved_at: Option<Timestamp>,
-    /// The moment of its proposal.
+    /// The time of its proposal.
     pub proposed_at: Timestamp,
-    /// The moment of its end.
+    /// The time of its end.
     pub ended_at: Option<Timestamp>,
-    /// The names of stored values that cannot be read: something beside this program has written them. In place of an
-    /// outcome stands an error of the code `unreadable`, in place of arguments the raw text.
+    /// The names of stored values that cannot be read, because another program has written them. Instead of an outcome
+    /// there is an error of the code `unreadable`, and instead of arguments the raw text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<&'static str>,
 }

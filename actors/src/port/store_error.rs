@@ -28,7 +28,7 @@ pub enum StoreError {
         #[source]
         cause: Arc<dyn Error + Send + Sync>,
     },
-    /// The commit gave no answer that can be trusted: only the ledger tells whether the job was written.
+    /// The result of the commit is unknown. Only the ledger shows whether the job was written.
     #[error("the end of the commit is not known")]
     Unknown {
         /// The error beneath it.
@@ -38,10 +38,10 @@ pub enum StoreError {
     /// Too many jobs wait already. Nothing of the job was written.
     #[error("too many writes are waiting for the store")]
     Overloaded,
-    /// No writer came to the job in time, and it was withdrawn: nothing of it was written, and nothing will be.
+    /// No writer took the job in time, and it was withdrawn. Nothing of it was written, and nothing will be.
     #[error("the store had no time for the write, which was withdrawn")]
     Withdrawn,
-    /// A writer began the job and gave no answer: only the ledger tells whether it was written.
+    /// A writer began the job and did not answer. Only the ledger shows whether it was written.
     #[error("the store did not answer")]
     Silent,
 }
@@ -59,13 +59,13 @@ impl StoreError {
         Self::Unavailable { cause: cause.into().into() }
     }
 
-    /// Makes the error of a commit whose end is not known.
+    /// Makes the error of a commit whose result is not known.
     #[must_use]
     pub fn unknown(cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Unknown { cause: cause.into().into() }
     }
 
-    /// Tells whether the store refused what was asked, and can go on.
+    /// Returns whether the store refused the request, and can go on.
     #[must_use]
     pub(crate) const fn is_refusal(&self) -> bool {
         match self {
@@ -78,7 +78,7 @@ impl StoreError {
         }
     }
 
-    /// Tells whether the job may have been written all the same, so that the ledger must be read.
+    /// Returns whether the job may have been written in spite of the error, so that the ledger must be read.
     #[must_use]
     pub const fn may_have_happened(&self) -> bool {
         matches!(self, Self::Unknown { .. } | Self::Silent)

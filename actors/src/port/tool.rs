@@ -1,4 +1,4 @@
-//! The tool port: what a tool is given, what it may touch, and how it reports what happened.
+//! The tool port: what a tool receives, what it may use, and how it reports what happened.
 
 use std::{
     any::{Any, TypeId},
@@ -19,14 +19,14 @@ use crate::protocol::{
 };
 use serde_json::Value;
 
-/// Handles the calls of one name. The dispatcher calls it only with arguments that its schema allows, and a destructive one
-/// only once a person has approved.
+/// Handles the calls of one name. The dispatcher calls it only with arguments that its schema allows. It calls a
+/// destructive tool only after a person has approved, unless the tool [exempts](Self::asks) these arguments.
 pub trait Tool: Send + Sync + fmt::Debug + 'static {
-    /// Gives its description; always the same.
+    /// Returns its description, which is always the same.
     fn spec(&self) -> &ToolSpec;
 
-    /// Gives the connection that its handler needs. It is compared with the tool's effect at registration, and with the
-    /// store when the runtime is built.
+    /// Returns the connection that its handler needs. It is compared with the tool's effect at registration, and with
+    /// the store when the runtime is built.
     fn needs(&self) -> Option<Need> {
         None
     }
@@ -40,23 +40,24 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
         Ok(())
     }
 
-    /// Tells whether these validated arguments must be confirmed. Only a `Destructive` tool is asked.
+    /// Returns whether a person must approve these validated arguments. Only `Destructive` tools are asked this.
     fn asks(&self, _arguments: &Value) -> bool {
         true
     }
 
-    /// Tells what will happen, for the question to a person; `None` takes a general sentence.
+    /// Describes what will happen, for the question to a person. `None` takes a general sentence.
     fn consequence(&self, _arguments: &Value, _locale: Locale) -> Option<String> {
         None
     }
 
-    /// Tells whether [`consequence_from`](Self::consequence_from) is asked before `consequence`.
+    /// Returns whether [`consequence_from`](Self::consequence_from) is called before `consequence`.
     fn looks_before_asking(&self) -> bool {
         false
     }
 
-    /// Tells what will happen, from what the store has when the question is asked, on a connection that cannot write.
-    /// Where it fails or takes longer than the store may, `consequence` speaks. The store may change until the answer.
+    /// Describes what will happen, from what the store has when the question is asked, on a connection that cannot
+    /// write. If it fails or takes longer than the store may, `consequence` is used. The store may change before the
+    /// answer.
     fn consequence_from<'a>(
         &'a self,
         _arguments: &'a Value,
@@ -73,8 +74,8 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
         None
     }
 
-    /// Does slow work before the transaction is taken, for transactional tools. Its result is handed to `call`. Past
-    /// the tool's timeout its future is dropped, so it must leave no effect behind.
+    /// Does slow work before the transaction is taken, for transactional tools. Its result is passed to `call`. After
+    /// the tool's timeout its future is dropped, so it must leave no effect.
     fn prepare<'a>(
         &'a self,
         _arguments: &'a Value,
@@ -85,9 +86,9 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
 
     /// Runs the handler on validated arguments.
     ///
-    /// Past its deadline the future is dropped where it was lent a connection: with [`Access::Transaction`] its writes
-    /// are then undone, with [`Access::Read`] it made none. Without a connection it is never dropped. A mutex held
-    /// during a panic stays poisoned.
+    /// If the handler borrows a connection, its future is dropped at its deadline. With [`Access::Transaction`] its
+    /// writes are then undone, and with [`Access::Read`] it made none. Without a connection the future is never
+    /// dropped. A mutex held during a panic stays poisoned.
     fn call<'a>(
         &'a self,
         arguments: Value,
@@ -100,14 +101,14 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
 /// The connection that a handler needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
-    /// A connection that cannot write: for tools whose effect is `Read`, and for no others.
+    /// A connection that cannot write, for tools whose effect is `Read` and no others.
     Reader(ConnectionType),
-    /// The connection of the transaction in which the call is recorded: for tools that write.
+    /// The connection of the transaction in which the call is recorded, for tools that write.
     Transaction(ConnectionType),
 }
 
 impl Need {
-    /// Gives the type of the connection.
+    /// Returns the type of the connection.
     #[must_use]
     pub const fn connection(self) -> ConnectionType {
         match self {
@@ -127,7 +128,7 @@ pub enum Access<'a> {
     Transaction(&'a mut (dyn Any + Send)),
 }
 
-/// The value that a tool's `prepare` step made for its `call`.
+/// The value that a tool's `prepare` step makes for its `call`.
 #[derive(Debug, Default)]
 pub struct Prepared(Option<Box<dyn Any + Send>>);
 
@@ -137,23 +138,23 @@ impl Prepared {
         Self(Some(Box::new(value)))
     }
 
-    /// Gives the value, if it has this type.
+    /// Returns the value, if it has this type.
     #[must_use]
     pub fn take<T: Any>(self) -> Option<T> {
         self.0?.downcast().ok().map(|value| *value)
     }
 }
 
-/// The result of a handler: an outcome, or why it has none.
+/// The result of a handler: an outcome, or the reason why there is none.
 pub type ToolResult<T> = Result<T, ToolFault>;
 
 /// A reason why a handler has no outcome.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolFault {
-    /// A rule was broken, and the model is told which.
+    /// A rule was broken. The model reads which.
     Rule(ToolErr),
-    /// The handler failed unexpectedly: only the type is told, the cause is logged.
+    /// The handler failed unexpectedly. Readers learn only the type, and the cause is logged.
     Unexpected {
         /// The type of the failure.
         fault: Fault,
@@ -178,7 +179,7 @@ impl ToolFault {
         })
     }
 
-    /// Reports an unexpected failure that gives itself a type.
+    /// Reports an unexpected failure that names its own type.
     #[must_use]
     pub fn unexpected(fault: Fault, cause: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         let keeps_stack = KEEPS_STACKS.load(Ordering::Relaxed);
@@ -186,14 +187,14 @@ impl ToolFault {
         Self::Unexpected { fault, cause: cause.into(), stack }
     }
 
-    /// Lets all unexpected failures of this process keep the stack on which they were made, for the log. Writing a
-    /// stack takes some milliseconds, so the embedder asks for it (`Builder::panic_hook`).
+    /// Makes all unexpected failures of this process keep the stack on which they were made, for the log. Writing a
+    /// stack takes some milliseconds, so an application turns this on (`Builder::panic_hook`).
     pub fn keep_stacks() {
         KEEPS_STACKS.store(true, Ordering::Relaxed);
     }
 }
 
-/// Lets a handler use `?` on any error. The fault is then an `Error`, unless [`ToolFault::unexpected`] gives it another
+/// Lets a handler use `?` on any error. The fault is then an `Error`, unless [`ToolFault::unexpected`] names another
 /// type.
 impl<E: Error + Send + Sync + 'static> From<E> for ToolFault {
     fn from(cause: E) -> Self {
@@ -201,14 +202,14 @@ impl<E: Error + Send + Sync + 'static> From<E> for ToolFault {
     }
 }
 
-/// What a handler is told about its call.
+/// What a handler knows about its call.
 #[derive(Debug, Clone)]
 pub struct ToolContext {
     /// The session that asked.
     pub session: SessionId,
     /// The user whose data the call is about.
     pub user: UserId,
-    /// The call: an idempotency key for requests that the tool sends outside.
+    /// The id of the call, which is an idempotency key for requests that the tool sends elsewhere.
     pub call: CallId,
     /// The language of reasons and texts.
     pub locale: Locale,
@@ -216,30 +217,30 @@ pub struct ToolContext {
     pub time_zone: Arc<str>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// Asks the handler to end if the turn is dismissed or the runtime shuts down, and gives the cause. A long plain
-    /// handler may then end early if it can still tell truthfully what it did.
+    /// Asks the handler to end if the turn is dismissed or the runtime shuts down, and names the cause. A long plain
+    /// handler may then end early, if it can still say truthfully what it did.
     pub cancelled: Cancelled,
-    /// Takes reports of how far the call has come. The person sees them, the model and the ledger do not.
+    /// Receives reports of how far the call has come. The person sees them, the model and the ledger do not.
     pub progress: ProgressReporter,
-    /// The values that the embedder handed in.
+    /// The values that the application passed in.
     pub extensions: Extensions,
 }
 
 impl ToolContext {
-    /// Gives the present moment by the runtime's clock.
+    /// Returns the present moment by the runtime's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Gives the embedder's value of this type.
+    /// Returns the application's value of this type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.extensions.get()
     }
 }
 
-/// Values that the embedder hands to every tool, one for each type. Cheap to clone.
+/// Values that the application passes to every tool, one for each type. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct Extensions(Arc<HashMap<TypeId, Box<dyn Any + Send + Sync>>>);
 
@@ -250,7 +251,7 @@ impl Extensions {
         Self(Arc::new(values))
     }
 
-    /// Gives the value of this type.
+    /// Returns the value of this type.
     #[must_use]
     pub fn get<T: Any + Send + Sync>(&self) -> Option<&T> {
         self.0.get(&TypeId::of::<T>())?.downcast_ref()

@@ -8,18 +8,18 @@ use crate::protocol::{ChatMessage, LanguageTag, Timestamp};
 pub struct TranscriptPart {
     /// The entries in order. A call that has not ended has no entry.
     pub entries: Vec<StoredEntry>,
-    /// The number from which to read on; `None` where the transcript ends.
+    /// The number from which to read on. `None` at the end of the transcript.
     pub next: Option<u64>,
 }
 
-/// An entry, and the end of its turn where that stands right behind it.
+/// An entry, and the end of its turn if that comes directly after it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredEntry {
     /// The entry itself.
     pub message: ChatMessage,
     /// The language of its turn.
     pub language: Option<LanguageTag>,
-    /// When and how its turn ended, if the end stands behind this entry.
+    /// When and how its turn ended, if the end comes after this entry.
     pub end: Option<(Timestamp, StoredEnd)>,
 }
 
@@ -28,7 +28,7 @@ pub struct StoredEntry {
 pub struct PartSize {
     /// At most so many numbers.
     pub numbers: usize,
-    /// At most so many bytes, as the store keeps them; the first number comes whatever its bytes are.
+    /// At most so many bytes, as the store keeps them. The first number comes whatever its bytes are.
     pub bytes: usize,
 }
 
@@ -36,25 +36,25 @@ impl PartSize {
     /// All that there is.
     pub const ALL: Self = Self { numbers: usize::MAX, bytes: usize::MAX };
 
-    /// Gives a size without a bound on bytes.
+    /// Returns a size without a bound on bytes.
     #[must_use]
     pub const fn of_numbers(numbers: usize) -> Self {
         Self { numbers, ..Self::ALL }
     }
 }
 
-/// A number of a transcript, as a store finds it.
+/// A number of a transcript, as a store reads it.
 #[derive(Debug, Clone)]
 pub struct TranscriptRow {
     /// The number in the transcript.
     pub seq: u64,
     /// The bytes of the entry as the store keeps it.
     pub bytes: usize,
-    /// The entry; `None` for a call that has not ended.
+    /// The entry. `None` for a call that has not ended.
     pub message: Option<ChatMessage>,
     /// The language of its turn.
     pub language: Option<LanguageTag>,
-    /// When and how its turn ended, if the end stands behind this number.
+    /// When and how its turn ended, if the end comes after this number.
     pub end: Option<(Timestamp, StoredEnd)>,
 }
 
@@ -73,7 +73,7 @@ impl UnfinishedPart {
         Self { part: TranscriptPart::default(), is_empty: true, room }
     }
 
-    /// Takes a row, and tells whether it fits. Where it does not, the part is full and ends before it.
+    /// Adds a row if it fits, and returns whether it does. If it does not, the part is full and ends before it.
     pub fn take(&mut self, row: TranscriptRow) -> bool {
         let TranscriptRow { seq, bytes, message, language, end } = row;
         let fits = self.is_empty || bytes <= self.room.bytes;
@@ -88,7 +88,7 @@ impl UnfinishedPart {
         true
     }
 
-    /// Gives the part.
+    /// Returns the part.
     #[must_use]
     pub fn done(self) -> TranscriptPart {
         self.part

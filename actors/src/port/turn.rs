@@ -1,4 +1,4 @@
-//! What a store keeps of turns: enough to go on with a turn that its process left open.
+//! What a store keeps of turns: enough to go on with a turn that a crash cut off.
 
 use crate::protocol::{
     Digest, SessionId, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
@@ -7,8 +7,8 @@ use crate::protocol::{
 /// A step of a turn that has begun and not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnStep {
-    /// A completion asked for tools. Written together with the proposals of all its calls, or with the first step of
-    /// its only one. Rounds come in their order, each once.
+    /// A completion asked for tools. It is written together with the proposals of all its calls, or with the first step
+    /// of its only one. Rounds come in their order, each once.
     Called {
         /// The number of the round, from 1.
         round: u32,
@@ -21,7 +21,7 @@ pub enum TurnStep {
     Dismissed,
     /// The turn goes on after its process, or its session, was gone.
     Resumed,
-    /// The runtime left the turn open in order; earlier resumptions count no more.
+    /// The runtime left the turn open in order. Earlier resumptions no longer count.
     Suspended,
 }
 
@@ -36,9 +36,9 @@ pub struct OpenTurn {
     pub text: Digest,
     /// The number of rounds whose completion asked for tools.
     pub round: u32,
-    /// The number in the transcript of the first call of the last round; 0 before the first.
+    /// The number in the transcript of the first call of the last round. It is 0 before the first.
     pub from: u64,
-    /// The cost of its completions until then.
+    /// The cost of its completions so far.
     pub usage: Usage,
     /// Whether the user dismissed the turn.
     pub is_dismissed: bool,
@@ -71,13 +71,14 @@ pub struct SubmittedTurn {
 /// A turn of a session, whether it is open or has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredTurn {
-    /// The lowest number of its entries in the transcript, calls that have not ended included; 0 for none.
+    /// The lowest number of its entries in the transcript, including calls that have not ended. It is 0 if there is
+    /// none.
     pub first: u64,
-    /// The entry behind which it ended, and how; `None` while it is open.
+    /// The entry after which it ended, and how. `None` while it is open.
     pub end: Option<(u64, StoredEnd)>,
 }
 
-/// The end of a turn, as it is stored.
+/// The end of a turn, as the store keeps it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredEnd {
     /// How the turn ended.

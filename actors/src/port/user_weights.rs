@@ -16,16 +16,16 @@ pub struct UserWeights(Option<Arc<Weight>>);
 type Weight = dyn Fn(&UserId) -> u32 + Send + Sync;
 
 impl UserWeights {
-    /// The greatest weight; the least is 1. Wider apart, the user with the least would wait for minutes.
+    /// The greatest weight. The least is 1. If the range were wider, the user with the least would wait for minutes.
     pub const MOST: u32 = 100;
 
-    /// Asks a function for the weight, each time a user asks for a completion. It must not block: completions that end
-    /// wait for it. Where it panics the weight is 1.
+    /// Calls a function for the weight each time a user asks for a completion. It must not block, because completions
+    /// that end wait for it. If it panics, the weight is 1.
     pub fn new(weight: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(weight)))
     }
 
-    /// Gives the weight of a user, from 1 to [`MOST`](Self::MOST); 1 where no function was given.
+    /// Returns the weight of a user, from 1 to [`MOST`](Self::MOST). It is 1 if no function was set.
     #[must_use]
     pub fn of(&self, user: &UserId) -> u32 {
         let Some(weight) = &self.0 else { return 1 };
