@@ -1,4 +1,4 @@
-//! The shell of a SessionActor: it takes messages and hands them to the state.
+//! The shell of a SessionActor: it receives messages and passes them to the state.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
@@ -155,7 +155,7 @@ impl SessionState {
     }
 }
 
-// Each failpoint stands in one place. Two messages pass each of these.
+// Each failpoint is in one place. Two messages pass each of these.
 
 async fn goes_on() -> Result<(), Failed> {
     failpoint("session.resume").await

@@ -20,7 +20,7 @@ use crate::{
 pub struct RuntimeContext {
     /// The store for messages and turns.
     pub store: StoreHandle,
-    /// The models, each behind its queue.
+    /// The models, each with its queue.
     pub models: Models,
     /// The actor that takes calls.
     pub dispatcher: Address<DispatcherMsg>,
@@ -28,7 +28,7 @@ pub struct RuntimeContext {
     pub calls: Arc<CallContext>,
     /// The descriptions of the tools for the model.
     pub specs: Arc<[ToolSpec]>,
-    /// The text that stands before every chat.
+    /// The text that the model reads before every chat.
     pub system: Option<Arc<str>>,
     /// Whether a chat that is created here is temporary.
     pub has_temporary_chats: bool,

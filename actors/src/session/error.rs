@@ -1,4 +1,4 @@
-//! Why a request to a runtime was refused, in one type for all of them.
+//! The reasons why a request to a runtime is refused, in one type for all of them.
 
 use std::sync::Arc;
 
@@ -7,10 +7,10 @@ use crate::{
     protocol::{CallId, Effect, InvalidId, LimitExceeded, SessionId},
 };
 
-/// A reason why a request was refused. Nothing has changed then, with two exceptions: [`Closed`](Self::Closed), and a
-/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened) all the same. The request has
-/// happened as a whole then, or not at all, and only the store knows which. Repeated under the same idempotency key, it finds
-/// what it began.
+/// A reason why a request was refused. Nothing has changed, with two exceptions: [`Closed`](Self::Closed), and a
+/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened). In these cases the request
+/// has happened completely or not at all, and only the store knows which. A request that is repeated under the same
+/// idempotency key finds what it began.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -35,7 +35,7 @@ pub enum Error {
     /// A text is empty after trimming.
     #[error("the text is empty")]
     Empty,
-    /// A text is too long, or all texts of an import are together.
+    /// A text is too long, or all texts of an import together are.
     #[error("the text has {bytes} bytes, {max_bytes} are allowed")]
     TooLong {
         /// The bytes of the text.

@@ -1,4 +1,4 @@
-//! Importing a history into a chat that has not begun: all of it in one write, in a turn of its own that is over.
+//! Importing a history into a chat that has not begun: all of it in one write, as a turn of its own that has ended.
 
 use tokio::{sync::oneshot, time::Instant};
 use uuid::Uuid;
@@ -69,7 +69,7 @@ impl SessionState {
 
     fn may_import(&self, messages: &[Imported]) -> Result<(), Error> {
         check_import(messages, &self.context.calls.limits)?;
-        // A number that was given out counts: its entry may still come.
+        // Any number that was reserved counts, because its entry may still come.
         let has_begun = self.chat.last_given_out() > 0;
         if self.is_closing() {
             Err(Error::Closed)
@@ -82,7 +82,7 @@ impl SessionState {
         }
     }
 
-    /// Tells the end of an import whose messages are published.
+    /// Answers the caller of an import whose messages are published.
     pub(super) fn imported(&mut self, import: PendingImport) {
         let PendingImport { end, at, reply, .. } = import;
         self.has_exclusive_write = false;

@@ -20,7 +20,7 @@ use crate::{
 pub enum SessionMsg {
     /// A request that came through the session's slot.
     Request(SessionRequest),
-    /// The runtime shuts down: the session leaves its turn to the next start, begins no other, and ends.
+    /// The runtime shuts down. The session leaves its turn to the next start, begins no other, and ends.
     Close {
         /// Receives an answer when no part of the turn runs any more.
         reply: oneshot::Sender<()>,
@@ -41,7 +41,7 @@ pub enum SessionMsg {
         /// The number of turns that had begun before the store was asked.
         turns_begun: u64,
     },
-    /// Brings the end of a write of the session's own.
+    /// Brings the end of one of the session's own writes.
     Stored {
         /// The parts that were written.
         written: Outgoing,
@@ -70,11 +70,11 @@ pub struct Resumption {
     pub(super) stops_loop: bool,
     /// Whether nothing of it begins before a person has decided.
     pub(super) waits: bool,
-    /// Its permit among the running turns; `None` where it has to wait for room.
+    /// Its permit among the running turns. `None` if it has to wait for room.
     pub(super) permit: Option<Permit>,
 }
 
-/// The parts of a write that the session has given to the store and not yet published.
+/// The parts of a write that the session has sent to the store and not yet published.
 #[derive(Debug)]
 pub struct Outgoing {
     /// What the write is about: its failure is a matter of that alone.
@@ -87,11 +87,11 @@ pub struct Outgoing {
     pub(super) clear: Option<oneshot::Sender<Result<(), Error>>>,
     /// The import that the write is.
     pub(super) import: Option<Box<PendingImport>>,
-    /// Whether the write counts the resumption of the turn, which begins behind it.
+    /// Whether the write counts the resumption of the turn, which begins after it.
     pub(super) resumed: bool,
     /// Whether the write records the calls of a round, which begin after it.
     pub(super) called: bool,
-    /// The callers that dismissed the turn, where the write has the dismissal.
+    /// The callers that dismissed the turn, if the write has the dismissal.
     pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
 
@@ -100,7 +100,7 @@ pub struct Outgoing {
 pub(super) enum About {
     /// A turn, which may be over when the write comes back.
     Turn(TurnId),
-    /// The chat: a clearing or an import, beside which no turn begins.
+    /// The chat: a clearing or an import, during which no turn begins.
     Chat,
 }
 
@@ -137,7 +137,7 @@ pub(super) struct PendingImport {
 }
 
 impl PendingImport {
-    /// Tells the caller why nothing was imported, as far as is known.
+    /// Answers the caller with the reason why nothing was imported, as far as it is known.
     pub(super) fn fail(self, cause: Error) {
         answer(self.reply, Err(cause));
     }

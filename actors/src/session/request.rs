@@ -35,7 +35,7 @@ pub enum SessionRequest {
         /// store says to the dismissal.
         reply: oneshot::Sender<Result<DismissalStored, Error>>,
     },
-    /// Clears the chat: state and model begin after a mark.
+    /// Clears the chat: view and prompt begin after a mark.
     Clear {
         /// Receives an answer once the mark is stored.
         reply: oneshot::Sender<Result<(), Error>>,
@@ -56,7 +56,7 @@ pub enum SessionRequest {
         /// Receives the view.
         reply: oneshot::Sender<Result<SessionView, Error>>,
     },
-    /// Asks how far a turn is that runs.
+    /// Asks how far a running turn is.
     Turn {
         /// The id of the turn.
         turn: TurnId,
@@ -99,13 +99,13 @@ pub struct TurnRequest {
     pub options: TurnOptions,
     /// The permit for the bytes of the text, until it is stored or refused.
     pub bytes: Permit,
-    /// Receives, once the user's message is stored, which turn began.
+    /// Receives the id of the turn, after the user's message is stored.
     pub began: oneshot::Sender<Result<TurnId, Error>>,
-    /// Receives how the turn ended.
+    /// Receives the end of the turn.
     pub ended: oneshot::Sender<TurnEnd>,
 }
 
-/// Receives once that the store has a dismissal, or why not.
+/// Receives one message: that the store has a dismissal, or why it does not.
 pub type DismissalStored = oneshot::Receiver<Result<(), StoreError>>;
 
 /// The condition of a dismissal of one turn.
@@ -113,14 +113,14 @@ pub type DismissalStored = oneshot::Receiver<Result<(), StoreError>>;
 pub enum When {
     /// Whenever the turn runs.
     Any,
-    /// Only while its approval request waits for a person. A turn about whose request a person has decided goes on.
+    /// Only while its approval request waits for a person. If a person has already decided, the turn goes on.
     Waits,
 }
 
 /// How far a running turn is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RunningTurn {
-    /// The cursor of the last event that was published of it.
+    /// The cursor of the last event of it that was published.
     pub last: EventCursor,
     /// The approval request that waits for the user.
     pub approval_request: Option<ApprovalRequest>,
@@ -156,20 +156,20 @@ impl TurnEnd {
 /// The view of a chat for a screen.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct SessionView {
-    /// The entries since the last clearing, in order, as far as they were asked for.
+    /// The entries since the last clearing, in order, as many as were asked for.
     pub messages: Vec<ChatMessage>,
-    /// The number of the first of these entries where earlier ones are left out: they stand before it.
+    /// The number of the first of these entries, if there are earlier ones that are left out.
     pub earlier: Option<u64>,
     /// The position of the view: it has what was published up to here, and nothing after. A screen that draws the view
     /// and then subscribes from this position misses nothing and reads nothing twice.
     pub cursor: FeedCursor,
     /// The turn that has begun and not ended.
     pub turn: Option<TurnId>,
-    /// Whether the model is answering: the input is disabled.
+    /// Whether the model is answering. The screen disables its input then.
     pub is_streaming: bool,
-    /// The streamed text so far; empty at the start and between rounds, `None` at every end.
+    /// The streamed text so far. It is empty at the start and between rounds, and `None` at every end.
     pub streaming_text: Option<String>,
-    /// The last error in the words of the session's language; `None` where all is well.
+    /// The last error in the words of the session's language. `None` if there is none.
     pub error: Option<String>,
     /// The approval request that waits for the user.
     pub approval_request: Option<ApprovalRequest>,

@@ -1,4 +1,4 @@
-//! The state of an awake session, and what it leaves behind however it ends.
+//! The state of an awake session, and what it leaves however it ends.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -39,11 +39,11 @@ pub struct WakeSnapshot {
     pub(super) slot: Arc<SessionSlot>,
     pub(super) context: Arc<RuntimeContext>,
     pub(super) chat: Chat,
-    /// The stored events behind the last one published.
+    /// The stored events after the last one published.
     pub(super) unpublished: Vec<SessionEvent>,
     /// The turn that is open in the store.
     pub(super) open_turn: Option<TurnId>,
-    /// How that turn goes on; `None` where it is left to the next start.
+    /// How that turn goes on. `None` if it is left to the next start.
     pub(super) resumption: Option<Box<Resumption>>,
 }
 
@@ -61,14 +61,15 @@ pub struct SessionState {
     pub(super) lookups: usize,
     /// The turns that began since it woke: the store's answer about a key may be older than the last of them.
     pub(super) turns_begun: u64,
-    /// Whether a clearing or an import is on its way to the store. Neither a turn nor another of them begins beside it.
+    /// Whether a clearing or an import is on its way to the store. Until it is done, neither a turn nor another of them
+    /// begins.
     pub(super) has_exclusive_write: bool,
     pub(super) closing: Option<oneshot::Sender<()>>,
     /// Cancelled with the runtime's own token, at whose lock all sessions would meet several times a turn.
     pub(super) runtime_closes: CancellationToken,
     pub(super) error: Option<String>,
     pub(super) active_at: Instant,
-    /// The alarm after which it sleeps, if it is idle by then; `None` where it rang while work went on.
+    /// The alarm after which it sleeps, if it is idle by then. `None` if it rang while work went on.
     pub(super) idle: Option<Alarm>,
     /// Its entry among the idle sessions; `None` while work goes on.
     pub(super) idle_entry: Option<IdleEntry<SessionSlot>>,
@@ -83,7 +84,7 @@ pub(super) struct ActiveTurn {
     pub(super) options: TurnOptions,
     /// The index of the model that each of its completions is asked of first.
     pub(super) first_model: usize,
-    /// The index of the model that is asked now, or was last: another where that one was overloaded or unreachable.
+    /// The index of the model that is asked now, or was last. It changes if a model was overloaded or unreachable.
     pub(super) model: usize,
     /// The hash of what the user typed.
     pub(super) text: Digest,
@@ -95,7 +96,7 @@ pub(super) struct ActiveTurn {
     pub(super) waits_for_room: Option<WaitForRoom>,
     /// The permit for the bytes of the user's message, until it is stored.
     pub(super) bytes: Option<Permit>,
-    /// The callers to tell that the user's message is stored; `None` once they are told.
+    /// The callers that wait until the user's message is stored. `None` after they are answered.
     pub(super) began: Option<Vec<oneshot::Sender<Result<TurnId, Error>>>>,
     /// The calls of the round that are not dispatched yet.
     pub(super) proposed: Vec<Option<Arc<DispatchRequest>>>,
@@ -104,7 +105,7 @@ pub(super) struct ActiveTurn {
     pub(super) completion: Option<AskedCompletion>,
     pub(super) calls: BTreeMap<CallId, ActiveCall>,
     pub(super) approval_requests: Vec<ApprovalRequest>,
-    /// The calls of a round that is on its way to the store. They are dispatched once it is there.
+    /// The calls of a round that is on its way to the store. They are dispatched after it is there.
     pub(super) unrecorded: Option<Vec<usize>>,
 }
 
@@ -168,19 +169,19 @@ impl ActiveTurn {
         }
     }
 
-    /// Tells whether no part of it runs, so that it can be left as it is.
+    /// Returns whether no part of it runs, so that it can be left as it is.
     pub(super) fn is_quiet(&self) -> bool {
         self.began.is_none() && self.calls.values().all(|call| call.has_ended)
     }
 
-    /// Leaves the work that it began: the model stops, running handlers end, and calls that have not begun stay where the
-    /// ledger has them.
+    /// Leaves the work that it began. The model stops, running handlers end, and calls that have not begun stay as they
+    /// are in the ledger.
     fn leave(&mut self) {
         self.cancel_completion();
         self.cancellation.cancel(CancelCause::Suspended);
     }
 
-    /// Gives the approval request that waits for the user.
+    /// Returns the approval request that waits for the user.
     pub(super) fn approval_request(&self) -> Option<&ApprovalRequest> {
         self.approval_requests.first()
     }
@@ -192,7 +193,7 @@ impl ActiveTurn {
 }
 
 impl SessionState {
-    /// Gives the session as a screen shows it: with all that its feed has told until now, and nothing else.
+    /// Returns the session as a screen shows it, with all that its feed has published so far, and nothing else.
     pub(super) fn view(&mut self, page: ViewPage) -> SessionView {
         let PublishedSoFar { cursor, text, resolved } = self.slot.feed().published_so_far();
         self.resolved(&resolved);
@@ -210,12 +211,12 @@ impl SessionState {
         }
     }
 
-    /// Takes resolutions that readers were told into the chat.
+    /// Takes resolutions that readers have received into the chat.
     pub(super) fn resolved(&mut self, resolved: &[ResolvedCall]) {
         resolved.iter().for_each(|resolved| self.chat.resolve(resolved));
     }
 
-    /// Gives how far a turn is; `None` if it does not run.
+    /// Returns how far a turn is, or `None` if it does not run.
     pub(super) fn running(&self, id: TurnId) -> Option<RunningTurn> {
         let turn = self.turn.as_ref().filter(|turn| turn.id == id)?;
         Some(RunningTurn {
@@ -224,7 +225,8 @@ impl SessionState {
         })
     }
 
-    /// Gives the index of the model that a turn chose; the first where it chose none, or one that is here no more.
+    /// Returns the index of the model that a turn chose. It is the first if the turn chose none, or one that no longer
+    /// exists.
     pub(super) fn model_of(&self, options: &TurnOptions) -> usize {
         let Some(name) = &options.model else { return 0 };
         self.context.models.find(name).unwrap_or_else(|| {
@@ -234,12 +236,12 @@ impl SessionState {
         })
     }
 
-    /// Gives the name of the model that is asked in a turn, or was last.
+    /// Returns the name of the model that is asked in a turn, or was last.
     pub(super) fn model_name_of(&self, turn: &ActiveTurn) -> Option<ModelName> {
         self.context.models.queue(turn.model).name().cloned()
     }
 
-    /// Gives the locale in which a turn with this text speaks, where its options name this one.
+    /// Returns the locale of a turn with this text, if its options name this language.
     pub(super) fn locale_for(&self, named: Option<LanguageTag>, text: &str) -> Locale {
         let earlier =
             self.chat.messages().iter().rev().filter_map(|message| match &message.content {
@@ -252,12 +254,12 @@ impl SessionState {
         self.context.calls.languages.choose(named, [text].into_iter().chain(earlier))
     }
 
-    /// Gives the locale of a turn.
+    /// Returns the locale of a turn.
     pub(super) fn locale_of(&self, turn: &ActiveTurn) -> Locale {
         self.context.calls.languages.locale(turn.options.language)
     }
 
-    /// Begins where the store has the session: publishes what was not yet, and goes on with the open turn.
+    /// Begins where the store has the session: publishes what was not published yet, and goes on with the open turn.
     pub(super) fn begins(
         &mut self,
         unpublished: Vec<SessionEvent>,
@@ -274,7 +276,7 @@ impl SessionState {
             Some(resumption) => self.resume(*resumption, unpublished),
             None => unpublished.into_iter().for_each(|event| self.slot.feed().republish(event)),
         }
-        // Behind the subscribers.
+        // After the subscribers.
         ended.iter().for_each(|end| self.slot.turn().ended(end));
         if self.is_closing() {
             self.slot.turn().leave_callers();
@@ -285,8 +287,8 @@ impl SessionState {
 }
 
 impl Drop for SessionState {
-    /// Runs when the actor was killed, has panicked, sleeps or ends in order. The next actor goes on with its turn, or the
-    /// next start where the runtime ends.
+    /// Runs when the actor was killed, has panicked, sleeps or ends in order. The next actor goes on with its turn, or
+    /// the next start if the runtime ends.
     fn drop(&mut self) {
         let turn = self.turn.take();
         if self.context.closing.is_cancelled() {

@@ -1,4 +1,4 @@
-//! The transcript of one chat in memory: numbers are given out in order, entries are published in order.
+//! The transcript of one chat in memory. Numbers are reserved in order, and entries are published in order.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,15 +16,15 @@ use crate::protocol::{
 #[derive(Debug, Default)]
 pub(super) struct Chat {
     messages: Vec<ChatMessage>,
-    /// Stored entries behind one that is not: parallel calls may end in another order.
+    /// Stored entries after one that is not stored, because parallel calls may end in another order.
     early: BTreeMap<u64, ChatMessage>,
     /// The number of the last entry that is in `messages`, or was skipped.
     shown: u64,
     /// Calls that were open when the chat was loaded and go on: later entries wait for theirs.
     awaited: BTreeSet<u64>,
-    /// The last number that was given out before the chat was loaded. Up to here only `awaited` still comes.
+    /// The last number that was reserved before the chat was loaded. Up to here only `awaited` still comes.
     loaded: u64,
-    /// The last number that was given out.
+    /// The last number that was reserved.
     reserved: u64,
     prompt: Prompt,
     since: Since,
@@ -38,8 +38,8 @@ struct Since {
 }
 
 impl Chat {
-    /// Loads the chat as the store has it. `last_seq` is the highest number that was ever given out; `awaited` are the
-    /// numbers of the calls that go on.
+    /// Loads the chat as the store has it. `last_seq` is the highest number that was ever reserved, and `awaited` are
+    /// the numbers of the calls that go on.
     pub(super) fn load(
         mut messages: Vec<ChatMessage>,
         last_seq: u64,
@@ -59,7 +59,7 @@ impl Chat {
         &self.messages
     }
 
-    /// Gives the prompt of the chat for this model.
+    /// Returns the prompt of the chat for this model.
     pub(super) fn prompt(
         &mut self,
         model: Option<&ModelName>,
@@ -70,28 +70,28 @@ impl Chat {
         self.prompt.of(&self.messages, model, tools, locale, limits)
     }
 
-    /// Gives the turn of the last entry; `None` in an empty chat.
+    /// Returns the turn of the last entry, or `None` in an empty chat.
     pub(super) fn last_turn(&self) -> Option<TurnId> {
         self.messages.last().map(|message| message.turn)
     }
 
-    /// Gives the number of the last published entry; 0 for none.
+    /// Returns the number of the last published entry, or 0 if there is none.
     pub(super) fn last_shown(&self) -> u64 {
         self.messages.last().map_or(0, |message| message.seq)
     }
 
-    /// Gives the last number that was given out, stored or not; 0 for none.
+    /// Returns the last number that was reserved, whether stored or not, or 0 if there is none.
     pub(super) const fn last_given_out(&self) -> u64 {
         self.reserved
     }
 
-    /// Gives out the next number.
+    /// Reserves the next number.
     pub(super) fn reserve(&mut self) -> u64 {
         self.reserved += 1;
         self.reserved
     }
 
-    /// Takes an entry that the store has; gives the positions of entries that can be published now, in order.
+    /// Adds an entry that the store has. Returns the positions of entries that can be published now, in order.
     pub(super) fn arrived(&mut self, message: ChatMessage) -> Range<usize> {
         let begin = self.messages.len();
         if message.seq <= self.shown {
@@ -117,7 +117,7 @@ impl Chat {
         self.messages.push(message);
     }
 
-    /// Records the effect of a call that is known now: later prompts tell it.
+    /// Records the effect of a call that is known now. Later prompts include it.
     pub(super) fn resolve(&mut self, resolved: &ResolvedCall) {
         self.prompt.forget();
         let entries = self.messages.iter_mut().rev().chain(self.early.values_mut());
@@ -134,7 +134,7 @@ impl Chat {
         }
     }
 
-    /// Tells whether clearing should be suggested: too many user turns since the last clearing, and not suggested
+    /// Returns whether clearing should be suggested: too many user turns since the last clearing, and no suggestion
     /// since.
     pub(super) fn should_suggest_clear(&self, after: u32) -> bool {
         self.since.user_turns > after as usize && !self.since.was_suggested
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn entries_of_a_loaded_chat_wait_for_the_calls_before_them_that_go_on_and_for_nothing_else() {
-        // 2 and 5 are calls that go on, 4 was given out and never stored.
+        // 2 and 5 are calls that go on, 4 was reserved and never stored.
         let mut chat = Chat::load(vec![user(1), user(3), user(6)], 6, [2, 5].into());
         let seqs = |chat: &Chat| chat.messages().iter().map(|m| m.seq).collect::<Vec<_>>();
         assert_eq!((seqs(&chat), chat.reserve()), (vec![1], 7));
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_comes_behind_a_number_that_was_never_stored_is_shown_though_that_was_the_last_one() {
-        // 2 is a call that goes on, 3 was given out and never stored.
+        // 2 is a call that goes on, 3 was reserved and never stored.
         let mut chat = Chat::load(vec![user(1)], 3, [2].into());
         assert_eq!(chat.arrived(user(2)).len(), 1);
         assert_eq!(chat.reserve(), 4);

@@ -2,7 +2,7 @@
 
 use crate::protocol::{ChatMessage, json_bytes, visible};
 
-/// Says which entries of a chat a view has. They end with the last one, or before an entry of an earlier page.
+/// Selects the entries of a chat that a view has. They end with the last one, or before an entry of an earlier page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewPage {
     before: u64,
@@ -12,22 +12,22 @@ pub struct ViewPage {
 impl ViewPage {
     /// All entries.
     pub const ALL: Self = Self { before: u64::MAX, max_bytes: usize::MAX };
-    /// No entry: how the turn stands, and the position of the view.
+    /// No entry: only the state of the turn, and the position of the view.
     pub const NONE: Self = Self { before: u64::MAX, max_bytes: 0 };
 
-    /// Makes a page of the last entries, in at most so many bytes of JSON. One entry comes whatever its bytes are.
+    /// Makes a page of the last entries, in at most this many bytes of JSON. One entry comes whatever its bytes are.
     #[must_use]
     pub const fn of(max_bytes: usize) -> Self {
         Self { max_bytes, ..Self::ALL }
     }
 
-    /// Gives the page before this entry, which is the first of a later page.
+    /// Returns the page before this entry, which is the first of a later page.
     #[must_use]
     pub const fn before(self, entry: u64) -> Self {
         Self { before: entry, ..self }
     }
 
-    /// Gives the entries of the page, and the number of the first where earlier ones are left out.
+    /// Returns the entries of the page, and the number of the first if earlier ones are left out.
     pub(super) fn entries(self, messages: &[ChatMessage]) -> (&[ChatMessage], Option<u64>) {
         let visible = visible(messages);
         let end = visible.partition_point(|message| message.seq < self.before);

@@ -14,7 +14,7 @@ use crate::protocol::{
     ResolvedCall, SessionEvent, Timestamp, ToolProgress, TurnId, json_bytes,
 };
 
-/// Tells whether the store has what an event tells.
+/// Whether the store has what an event reports, and as what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Durability {
     /// The store has it as the entry of the transcript with this number.
@@ -25,10 +25,10 @@ pub enum Durability {
     Transient,
 }
 
-/// Tells whether an actor is there that takes a resolution into its chat.
+/// Whether there is an actor that takes a resolution into its chat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::session) enum ActorTakes {
-    /// The actor is awake, or wakes and will be told.
+    /// The actor is awake, or wakes and will receive it.
     Yes,
     /// The session sleeps, and reads the resolution from the store when it wakes.
     No,
@@ -43,7 +43,7 @@ pub struct Feed {
     bounds: FeedBounds,
 }
 
-/// How much a feed keeps.
+/// The bounds on what a feed keeps.
 #[derive(Debug, Clone, Copy)]
 pub struct FeedBounds {
     /// Events.
@@ -55,7 +55,7 @@ pub struct FeedBounds {
 }
 
 impl FeedBounds {
-    /// Gives what a session may keep.
+    /// Returns the bounds of a session's feed.
     #[must_use]
     pub const fn of(limits: &Limits) -> Self {
         Self {
@@ -73,7 +73,7 @@ pub(super) struct Recent {
     pub(super) events: VecDeque<PublishedEvent<Arc<SessionEvent>>>,
     /// The bytes of the events in the ring.
     bytes: usize,
-    /// The cursor at which the session first woke behind this feed; `None` before.
+    /// The cursor at which the session first woke with this feed. `None` before that.
     pub(in crate::session) begins: Option<EventCursor>,
     /// The cursor of the last event published.
     pub(in crate::session) published_up_to: EventCursor,
@@ -86,16 +86,16 @@ pub(super) struct Recent {
     pub(super) progress: CallsProgress,
     /// The generation of subscriptions; older ones receive nothing more.
     pub(super) audience: u64,
-    /// The first event of a turn that goes on without a subscriber yet, and the cursor before it.
+    /// The first event of a turn that goes on without a subscriber so far, and the cursor before it.
     pub(super) unheard: Option<(u64, EventCursor)>,
-    /// The resolutions that were told and that the session's actor has not taken.
+    /// The resolutions that were published and that the session's actor has not taken.
     untaken: Vec<ResolvedCall>,
 }
 
 /// All that a feed has published, at one moment.
 #[derive(Debug)]
 pub(in crate::session) struct PublishedSoFar {
-    /// The position behind the last event.
+    /// The position after the last event.
     pub(in crate::session) cursor: FeedCursor,
     /// The text that is being streamed.
     pub(in crate::session) text: String,
@@ -103,16 +103,16 @@ pub(in crate::session) struct PublishedSoFar {
     pub(in crate::session) resolved: Vec<ResolvedCall>,
 }
 
-/// An event, and whether the store has what it tells.
+/// An event, and whether the store has what it reports.
 #[derive(Debug)]
 pub(super) struct PublishedEvent<E> {
     pub(super) event: E,
     pub(super) is_stored: bool,
-    /// Its bytes as JSON; where they are more than a feed may keep, as many as that.
+    /// Its bytes as JSON, or the most bytes that a feed may keep if there are more.
     bytes: usize,
 }
 
-/// The beginning of a text, kept without holes.
+/// The beginning of a text, without holes.
 #[derive(Debug, Default)]
 pub(super) struct Beginning {
     pub(super) text: String,
@@ -131,7 +131,7 @@ impl Beginning {
 }
 
 impl Feed {
-    /// Makes an empty feed that keeps so much.
+    /// Makes an empty feed with these bounds.
     ///
     /// # Panics
     /// If the system has no random numbers.
@@ -162,14 +162,14 @@ impl Feed {
         })
     }
 
-    /// Takes text only from this completion from now on.
+    /// Accepts text only from this completion from now on.
     pub fn begin(&self, completion: CompletionId) {
         let mut recent = self.recent();
         recent.silence();
         recent.speaking = Some(completion);
     }
 
-    /// Takes a piece of text from the model's thread. Never waits; a late completion is ignored.
+    /// Adds a piece of text from the model's thread. Never waits. Text of any other completion is ignored.
     pub fn push(&self, completion: CompletionId, delta: CompletionDelta<'_>) {
         let mut recent = self.recent();
         if recent.speaking != Some(completion) {
@@ -187,7 +187,7 @@ impl Feed {
         self.changed.send_replace(());
     }
 
-    /// Makes the receiver of a call's reports. A report behind the end of the call or its turn is ignored.
+    /// Makes the receiver of a call's reports. A report after the end of the call or its turn is ignored.
     pub(in crate::session) fn progress_of(
         self: &Arc<Self>,
         turn: TurnId,
@@ -205,7 +205,7 @@ impl Feed {
         })
     }
 
-    /// Gives all that was published until now, and takes the resolutions.
+    /// Returns all that was published so far, and takes the resolutions.
     pub(in crate::session) fn published_so_far(&self) -> PublishedSoFar {
         let mut recent = self.recent();
         let published = Some((self.epoch, recent.next() - 1));
@@ -216,18 +216,18 @@ impl Feed {
         }
     }
 
-    /// Takes the resolutions that were told since they were taken last.
+    /// Takes the resolutions that were published since they were taken last.
     pub(in crate::session) fn take_resolved(&self) -> Vec<ResolvedCall> {
         std::mem::take(&mut self.recent().untaken)
     }
 
-    /// Gives the text of the completion that streams now.
+    /// Returns the text of the completion that streams now.
     #[must_use]
     pub fn spoken(&self) -> String {
         self.recent().text.text.clone()
     }
 
-    /// Ends the streaming and gives its text: later pieces are ignored.
+    /// Ends the streaming and returns its text. Later pieces are ignored.
     pub fn silence(&self) -> String {
         self.recent().silence()
     }
@@ -241,12 +241,12 @@ impl Feed {
     }
 
     /// Marks that the session wakes and that the store has its events up to here. Events published from now on come
-    /// behind that. A later waking finds the feed where it was. Gives the cursor of the last event published.
+    /// after that. A later waking does not change this. Returns the cursor of the last event published.
     pub(in crate::session) fn begins_at(&self, cursor: EventCursor) -> EventCursor {
         let mut recent = self.recent();
         if recent.begins.is_none() {
             (recent.begins, recent.published_up_to, recent.gone) = (Some(cursor), cursor, cursor);
-            // What was published while the session slept, such as a resolution, stands behind all that the store has.
+            // What was published while the session slept, such as a resolution, comes after all that the store has.
             for published in &mut recent.events {
                 Arc::make_mut(&mut published.event).cursor = cursor;
             }
@@ -254,7 +254,7 @@ impl Feed {
         recent.published_up_to
     }
 
-    /// Gives the cursor of the last event published; `None` before the session first woke.
+    /// Returns the cursor of the last event published, or `None` before the session first woke.
     pub(in crate::session) fn published_up_to(&self) -> Option<EventCursor> {
         let recent = self.recent();
         recent.begins.map(|_| recent.published_up_to)
@@ -273,8 +273,8 @@ impl Feed {
         self.tell(self.recent(), (turn, at), durability, kind);
     }
 
-    /// Publishes a resolution. An actor takes it in the same moment in which readers hear of it, so its view has what
-    /// its cursor says.
+    /// Publishes a resolution. An actor can take it at the same moment at which readers receive it, so its view has
+    /// what its cursor says.
     pub(in crate::session) fn publish_resolved(
         &self,
         turn: TurnId,
@@ -288,7 +288,7 @@ impl Feed {
             recent.untaken.push(resolved.clone());
         }
         let kind = EventKind::ToolCallResolved { resolved, text };
-        // A later reader of the call's entry reads it resolved, so this is not told again.
+        // Not stored as an event: a later reader of the call's entry reads it resolved.
         self.tell(recent, (turn, at), Durability::Transient, kind);
     }
 
@@ -334,7 +334,7 @@ impl Feed {
         self.changed.send_replace(());
     }
 
-    /// Ends every present subscription: a dismissed reader receives nothing more.
+    /// Ends every present subscription, so that a dismissed reader receives nothing more.
     pub fn close_subscriptions(&self) {
         self.recent().audience += 1;
         self.changed.send_replace(());
@@ -346,7 +346,7 @@ impl Feed {
 }
 
 impl Recent {
-    /// Gives the number of the next event.
+    /// Returns the number of the next event.
     pub(super) fn next(&self) -> u64 {
         self.first + self.events.len() as u64
     }

@@ -1,4 +1,4 @@
-//! How far the running calls of a turn have come: the newest report of each, not a queue.
+//! The progress of the running calls of a turn: the newest report of each, not a queue.
 
 use crate::protocol::{CallId, EventKind, ToolProgress, TurnId};
 
@@ -45,7 +45,7 @@ impl CallsProgress {
         }
     }
 
-    /// Gives the first report behind the one with this number, and its number.
+    /// Returns the first report after the one with this number, and its number.
     pub(super) fn after(&self, read: u64) -> Option<(u64, TurnId, CallId, ToolProgress)> {
         let unread = self.calls.iter().filter(|known| known.number > read);
         let first = unread.min_by_key(|known| known.number)?;

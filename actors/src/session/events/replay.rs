@@ -45,7 +45,7 @@ impl Replay {
         Self { has_failed, ..self }
     }
 
-    /// Reads events behind a cursor up to another. Gives the cursor behind which to read on, until all are read.
+    /// Reads events after a cursor up to another. Returns the cursor after which to read on, until all are read.
     pub(in crate::session) async fn read(
         &self,
         after: EventCursor,
@@ -54,7 +54,7 @@ impl Replay {
         if self.has_failed {
             tokio::time::sleep(Duration::from_secs(1)).await;
         }
-        // The end of the entry's own turn may be behind the cursor.
+        // The end of the entry's own turn may come after the cursor.
         let from = if after == after.end() { after.entry() + 1 } else { after.entry() };
         let part = self.store.transcript(&self.session, from, self.part).await?;
         let events = part.entries.iter().flat_map(|entry| events(entry, &self.languages));

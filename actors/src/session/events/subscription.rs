@@ -14,7 +14,7 @@ use crate::session::{
     events::replay::Replay,
 };
 
-/// The position of one reader in a feed. A slow reader costs its own position, and while it catches up a part of the
+/// The position of one reader in a feed. A slow reader costs its own position and, while it catches up, a part of the
 /// transcript.
 #[derive(Debug, Clone)]
 pub struct Subscription {
@@ -25,9 +25,9 @@ pub struct Subscription {
     streamed: Streamed,
     /// The number of the last report of progress that it has read.
     reports: u64,
-    /// The cursor up to which it has read; `None` where that is the beginning of the session's next waking.
+    /// The cursor up to which it has read. `None` if that is the beginning of the session's next waking.
     read_to: Option<EventCursor>,
-    /// The missed events that are not read yet: behind the first cursor, up to the second.
+    /// The missed events that are not read yet: after the first cursor, up to the second.
     pub(in crate::session) behind: Option<(EventCursor, EventCursor)>,
     /// The missed events that were read from the store.
     missed: VecDeque<SessionEvent>,
@@ -42,8 +42,8 @@ struct Streamed {
 }
 
 impl Feed {
-    /// Subscribes from here on; the first subscriber of a turn that goes on after a start reads from where the turn
-    /// went on.
+    /// Subscribes from now on. The first subscriber of a turn that goes on after a crash reads from where the turn went
+    /// on.
     #[must_use]
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         let mut recent = self.recent();
@@ -51,14 +51,14 @@ impl Feed {
         let next = unheard.map_or_else(|| recent.next(), |(seq, _)| seq);
         let mut subscription = Subscription::from(self, next, &recent);
         if let Some((_, cursor)) = unheard {
-            // The ring may have lost the events behind the cursor.
+            // The ring may have lost the events after the cursor.
             subscription.read_to = Some(cursor);
         }
         subscription
     }
 
-    /// Subscribes behind a cursor, once the session has woken. Events that are not in memory come from this replay. A
-    /// reader that this feed has told events before goes on behind the last of them.
+    /// Subscribes after a cursor. The session must have woken before. Events that are not in memory come from this
+    /// replay. If this feed has published events to the reader before, the reader continues after the last of them.
     pub(in crate::session) fn subscribe_after(
         self: &Arc<Self>,
         FeedCursor { stored: cursor, published }: FeedCursor,
@@ -74,7 +74,7 @@ impl Feed {
         let untold = published
             .filter(|(epoch, seq)| *epoch == self.epoch && *seq < recent.next())
             .map(|(_, seq)| seq + 1);
-        // Where the ring has forgotten untold events, the reader lags like any other that is too slow.
+        // If the ring no longer has them, the reader lags like any other that is too slow.
         let lags = untold.filter(|untold| *untold < recent.first);
         let next = lags.unwrap_or_else(|| untold.unwrap_or_default().max(unread));
         let mut subscription = Subscription::from(self, next, &recent);
@@ -84,7 +84,7 @@ impl Feed {
         subscription.with(replay)
     }
 
-    /// Subscribes from here on, and does not count as the first subscriber of a resumed turn.
+    /// Subscribes from now on, without counting as the first subscriber of a resumed turn.
     #[must_use]
     pub fn watch(self: &Arc<Self>) -> Subscription {
         let recent = self.recent();
@@ -113,13 +113,13 @@ impl Subscription {
         }
     }
 
-    /// Gives the name of the feed. It stays the same while anything of the session is in memory.
+    /// Returns the name of the feed. It stays the same while anything of the session is in memory.
     #[must_use]
     pub fn epoch(&self) -> FeedEpoch {
         self.feed.epoch
     }
 
-    /// Tells whether the next event comes from the store, and was read for this reader alone.
+    /// Returns whether the next event comes from the store, where it was read for this reader alone.
     #[must_use]
     pub fn reads_store(&self) -> bool {
         self.behind.is_some() || !self.missed.is_empty()
@@ -131,13 +131,13 @@ impl Subscription {
         self
     }
 
-    /// Waits for the next item; `None` when this subscription was closed. Dropping the future loses nothing.
+    /// Waits for the next item. Returns `None` after this subscription was closed. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<StreamItem> {
         self.read(true).await
     }
 
-    /// Reads an item that is there already, from the store too; `None` when none is left. Dropping the future loses
-    /// nothing.
+    /// Reads an item that is already there, in memory or in the store, or returns `None` if none is left. Dropping the
+    /// future loses nothing.
     pub async fn rest(&mut self) -> Option<StreamItem> {
         self.read(false).await
     }
@@ -166,7 +166,7 @@ impl Subscription {
         }
     }
 
-    /// Gives an item that is in memory already.
+    /// Returns the next item if it is already in memory.
     pub fn try_next(&mut self) -> Option<StreamItem> {
         match self.ready() {
             Ready::Item(item) => Some(item),
@@ -217,7 +217,7 @@ impl Subscription {
     }
 }
 
-/// Gives what was streamed behind this many bytes, with its offset, and counts it as read.
+/// Returns what was streamed after this many bytes, with its offset, and counts it as read.
 fn piece(streamed: &Beginning, read: &mut usize) -> Option<(usize, String)> {
     let at = *read;
     let new = streamed.text.get(at..).filter(|new| !new.is_empty())?;
@@ -232,7 +232,7 @@ enum Ready {
     Closed,
 }
 
-/// An item of a subscription. Each has its type in its JSON, and an event is written as itself.
+/// An item of a subscription. As JSON each names its type, and an event is written as itself.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -241,8 +241,8 @@ pub enum StreamItem {
     Text {
         /// The completion that streams it.
         completion: CompletionId,
-        /// The offset of the piece in the text of its completion, in bytes. 0: the reader begins that text anew. Any
-        /// other stands right behind the last piece that this subscription gave.
+        /// The offset of the piece in the text of its completion, in bytes. At 0 the reader begins the text anew. Any
+        /// other piece comes directly after the last one of this subscription.
         at: usize,
         /// The piece itself.
         text: String,
@@ -256,7 +256,7 @@ pub enum StreamItem {
         /// The piece itself.
         text: String,
     },
-    /// A call that runs has come this far. A slow reader gets the newest report of each call, and none behind its end.
+    /// The progress of a running call. A slow reader receives the newest report of each call, and none after its end.
     #[serde(rename = "tool_progress")]
     Progress {
         /// The turn of the call.
@@ -267,8 +267,8 @@ pub enum StreamItem {
         #[serde(flatten)]
         progress: ToolProgress,
     },
-    /// The subscriber was too slow: these events are gone from memory. The stored ones follow, in order; the others
-    /// told only progress.
+    /// The subscriber was too slow, and these events are no longer in memory. The stored ones follow, in order. The
+    /// others reported only progress.
     Lagged {
         /// The number of the first missed event.
         from: u64,

@@ -1,4 +1,5 @@
-//! Going on with a turn that lost its actor, or whose process ended: its session wakes, and is tried again until it does.
+//! Going on with a turn that lost its actor, or whose process ended. Its session wakes, and is tried again until it
+//! does.
 
 use std::sync::{Arc, Weak};
 
@@ -14,7 +15,7 @@ use crate::session::{
 };
 
 impl RuntimeContext {
-    /// Makes the context. From now on a session that loses its actor in mid-turn wakes, and its turn goes on.
+    /// Makes the context. From now on, a session that loses its actor in mid-turn wakes and its turn goes on.
     pub fn start(make: impl FnOnce(LostSessions) -> Self) -> Arc<Self> {
         let (lost, mut all_lost) = mpsc::unbounded_channel();
         let context = Arc::new(make(LostSessions::new(lost)));
@@ -29,7 +30,7 @@ impl RuntimeContext {
     }
 }
 
-/// Goes on with the open turn of a session that sleeps, unless a task sees to it already.
+/// Goes on with the open turn of a session that sleeps, unless a task already does so.
 pub fn go_on(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
     if slot.turn().begins_to_go_on() {
         wakes(slot.clone(), context.clone(), None);

@@ -1,4 +1,4 @@
-//! The awake sessions that are idle, in the order in which they became idle: of all users and of each. Pure.
+//! The awake sessions that are idle, in the order in which they became idle, of all users and of each. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -22,7 +22,7 @@ impl<S> Default for IdleLru<S> {
 }
 
 impl<S> IdleLru<S> {
-    /// Adds a session that becomes idle. Gives the number under which it leaves.
+    /// Adds a session that becomes idle. Returns the number under which it leaves.
     pub(super) fn enter(&mut self, user: UserId, session: S) -> u64 {
         let number = self.next;
         self.next += 1;
@@ -31,7 +31,7 @@ impl<S> IdleLru<S> {
         number
     }
 
-    /// Removes a session; `None` where it was taken before.
+    /// Removes a session. Returns `None` if it was taken before.
     pub(super) fn leave(&mut self, user: &UserId, number: u64) -> Option<S> {
         self.order.remove(&number)?;
         let sessions = self.of_user.get_mut(user)?;

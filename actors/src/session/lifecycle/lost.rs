@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use crate::protocol::{Locale, TurnId};
 use crate::session::SessionSlot;
 
-/// The way on which actors that are lost report that.
+/// The channel on which actors report that they are lost.
 #[derive(Debug, Clone)]
 pub struct LostSessions(mpsc::UnboundedSender<LostSession>);
 
@@ -15,7 +15,7 @@ pub struct LostSessions(mpsc::UnboundedSender<LostSession>);
 #[derive(Debug)]
 pub(in crate::session) struct LostSession {
     pub(in crate::session) slot: Arc<SessionSlot>,
-    /// The turn and its locale; `None` where readers do not know of it.
+    /// The turn and its locale. `None` if readers do not know of it.
     pub(in crate::session) turn: Option<(TurnId, Locale)>,
 }
 

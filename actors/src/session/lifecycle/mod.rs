@@ -1,20 +1,23 @@
 //! How a session comes into memory, stays there and leaves it.
 //!
-//! The [`SessionRegistry`](registry::SessionRegistry) finds the one [`SessionSlot`](slot::SessionSlot) of a session. The
-//! slot holds requests while the session wakes, and passes them to its actor while it is awake. `create` makes a session
-//! that does not exist, for the user who opens it first. `wake` loads the
-//! session, waits for what an earlier actor began, carries out the recovery of an open turn, and starts the actor. `place`
-//! finds room for it among the awake ones, and `refusal` says why it did not wake.
-//! `idle` orders the sessions that may be put to sleep for others, and `sleep` lets one fall asleep. A session that lost its actor
-//! in mid-turn reports that (`lost`), and `go_on` wakes it until it is awake, and `turn_memory` is what its slot remembers of that turn.
-//! `reading` gives a reader the session's events. `waiting` has the requests to a session that wakes, and `beside`
-//! answers them while a call without a model keeps it asleep.
+//! The [`SessionRegistry`](registry::SessionRegistry) finds the one [`SessionSlot`](slot::SessionSlot) of a session.
+//! The slot holds requests while the session wakes, and passes them to its actor while it is awake.
+//!
+//! - `create` makes a session that does not exist, for the user who opens it first.
+//! - `wake` loads the session, waits for what an earlier actor began, carries out the recovery of an open turn, and
+//!   starts the actor. `place` finds room for it among the awake ones, and `refusal` says why it did not wake.
+//!   `waiting` has the requests that wait for it.
+//! - `idle` orders the sessions that may be put to sleep for others, and `sleep` lets one fall asleep.
+//! - `lost` is the report of a session that lost its actor in mid-turn, and `go_on` wakes that session again.
+//!   `turn_memory` is what its slot remembers of the turn.
+//! - `reading` lets a reader read the session's events. `beside` answers requests while a call without a model keeps
+//!   the session asleep.
 //!
 //! Invariants:
-//! - A session has one slot at most, as long as anything holds it; the last holder takes it out of the registry.
-//! - No request is lost between asleep, waking and awake: the slot decides under its lock.
-//! - A turn goes on by one way, whatever took its actor or its process: its session wakes from the store.
-//! - A session wakes only when all that an earlier actor began has ended in the store.
+//! - A session has at most one slot, as long as anything holds it. The last holder removes it from the registry.
+//! - No request is lost between asleep, waking and awake, because the slot decides under its lock.
+//! - A turn always goes on in the same way, whatever ended its actor or its process: its session wakes from the store.
+//! - A session wakes only after all that an earlier actor began has ended in the store.
 //! - No slot is dropped under a lock of the registry, because the drop takes that lock.
 
 mod beside;

@@ -1,4 +1,5 @@
-//! The place of a session among those that are awake: taken, made by another that falls asleep, or waited for.
+//! The place of a session among those that are awake: a free one, one that another session leaves, or one that is
+//! waited for.
 
 use std::pin::pin;
 
@@ -17,18 +18,18 @@ use crate::{
     protocol::{Bound, LimitExceeded},
 };
 
-/// The policy for a session that wakes where no other can be put to sleep for it.
+/// What a session that wakes does if no other can be put to sleep for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WakePolicy {
-    /// Lets it sleep on, and tells the caller.
+    /// Stays asleep, and its callers are refused.
     RefuseIfFull,
     /// Waits, because a turn or call of it must go on.
     WaitForRoom,
 }
 
-/// Takes a permit for an awake session. Where none is free, the session that is idle longest makes room. `None` where
-/// the runtime shuts down meanwhile, and no session wants a permit. `None` too where a dismissal waits: no bound refuses
-/// that, and the session falls asleep again behind it.
+/// Takes a permit for an awake session. If none is free, the session that has been idle longest makes room. Returns
+/// `None` if the runtime shuts down before and no session needs a permit any more. Also returns `None` if a dismissal
+/// waits: no bound refuses that, and the session falls asleep again after it.
 pub(super) async fn admit(
     slot: &SessionSlot,
     context: &RuntimeContext,
@@ -54,7 +55,7 @@ pub(super) async fn admit(
     }
 }
 
-/// Waits in line for a permit. Callers that come meanwhile are refused by the bound, as at a session that sleeps.
+/// Waits in line for a permit. Other callers are refused by the bound, as they are while the session sleeps.
 async fn wait_for_room(
     slot: &SessionSlot,
     context: &RuntimeContext,
@@ -84,8 +85,8 @@ async fn wait_for_room(
     }
 }
 
-/// Asks a session to sleep, and waits until it is asleep, gone or busy again. Admission tells whether a permit is free
-/// then.
+/// Asks a session to sleep, and waits until it is asleep, gone or busy again. Admission then knows whether a permit is
+/// free.
 async fn put_to_sleep(slot: &SessionSlot, until: Instant) {
     let Some(session) = slot.awake() else { return };
     let (reply, sleeps) = oneshot::channel();

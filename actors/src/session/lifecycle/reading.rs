@@ -1,4 +1,4 @@
-//! Reading a session's events through its slot, which finds in the store what has left the memory.
+//! Reading a session's events through its slot, which finds in the store what is no longer in memory.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::{
 };
 
 impl SessionSlot {
-    /// Subscribes from here on. Missed events are read from the store.
+    /// Subscribes from now on. Missed events are read from the store.
     #[must_use]
     pub fn subscribe(self: &Arc<Self>, calls: &CallContext) -> Subscription {
         self.feed().subscribe().with(self.replay(calls))
     }
 
-    /// Subscribes from here on, and does not count as the first subscriber of a resumed turn.
+    /// Subscribes from now on, without counting as the first subscriber of a resumed turn.
     #[must_use]
     pub fn watch(self: &Arc<Self>, calls: &CallContext) -> Subscription {
         self.feed().watch().with(self.replay(calls))
     }
 
-    /// Subscribes behind a cursor. The session must have woken since the slot was made, or earlier events count as
+    /// Subscribes after a cursor. The session must have woken since the slot was made, or earlier events count as
     /// missed.
     #[must_use]
     pub fn subscribe_after(

@@ -1,4 +1,4 @@
-//! Why a session did not wake, and what the callers that wait for it receive.
+//! The reasons why a session did not wake, and what callers that wait for it receive.
 
 use crate::{
     port::StoreError,

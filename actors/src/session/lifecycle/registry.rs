@@ -13,7 +13,7 @@ use crate::session::{SessionMsg, SessionSlot, lifecycle::registry_state::Registr
 pub struct SessionRegistry(Arc<RegistryState<SessionSlot>>);
 
 impl SessionRegistry {
-    /// Finds or makes the slot of a session of this user; `None` if it is another user's.
+    /// Finds or makes the slot of a session of this user. Returns `None` if it is another user's.
     #[must_use]
     pub fn slot(
         &self,

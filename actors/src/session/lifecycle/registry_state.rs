@@ -27,7 +27,7 @@ impl<S> RegistryState<S> {
         self.slots.lock().expect("no code under this lock panics")
     }
 
-    /// Removes the slot of a session whose last holder is gone.
+    /// Removes the slot of a session after its last holder is gone.
     pub(super) fn leave(&self, session: &SessionId) {
         let mut slots = self.slots();
         // Another slot may be there already: made in between, because this one could not be upgraded any more.
@@ -70,7 +70,7 @@ impl<S> Drop for IdleEntry<S> {
     }
 }
 
-/// Gives the capacity to which a table of this length and capacity shrinks; `None` where it stays as it is.
+/// Returns the capacity to which a table of this length and capacity shrinks, or `None` if it stays as it is.
 fn too_much_room(len: usize, capacity: usize) -> Option<usize> {
     const SMALLEST: usize = 1_024;
     (capacity > SMALLEST && len < capacity / 4).then_some(len * 2)

@@ -1,4 +1,4 @@
-//! The slot of a session: all requests go through it, whether the session is asleep, waking or awake.
+//! The slot of a session. All requests go through it, whether the session is asleep, waking or awake.
 
 use std::{
     future::pending,
@@ -31,7 +31,7 @@ use crate::{
 };
 
 /// The slot of one session. It exists as long as it has a holder: a handle, a subscriber, its actor, or a call or write
-/// that its actor began. The last holder removes it, and no trace of the session stays in memory.
+/// that its actor began. The last holder removes it, and nothing of the session stays in memory.
 #[derive(Debug)]
 pub struct SessionSlot {
     session: SessionId,
@@ -41,7 +41,7 @@ pub struct SessionSlot {
     /// The calls and writes that its actors began and whose end is not known yet. They outlive the actor.
     open_writes: TaskTracker,
     turn: TurnMemory,
-    /// Whether a call without a model goes on beside the session, which has no open turn.
+    /// Whether a call without a model runs while the session sleeps. The session then has no open turn.
     has_call_beside: AtomicBool,
     /// The requests that its actor has taken since it woke.
     taken: AtomicU64,
@@ -59,12 +59,12 @@ pub struct Begun {
 }
 
 impl Begun {
-    /// Gives the session that it is of.
+    /// Returns its session.
     pub(in crate::session) fn session(&self) -> &SessionId {
         self.slot.session()
     }
 
-    /// Marks it as a call beside the session, whose turn is over: the chat can be looked at while it goes on.
+    /// Marks it as a call without a model, whose session sleeps. The chat can be viewed while it runs.
     pub fn goes_on_beside(&mut self) {
         self.is_beside = true;
         self.slot.has_call_beside.store(true, Relaxed);
@@ -90,7 +90,7 @@ enum SlotState {
     Awake { actor: ActorRef<SessionMsg>, sent: u64, awake: Option<Permit> },
 }
 
-/// What became of a request.
+/// The result of sending a request.
 #[derive(Debug)]
 pub enum Sent {
     /// The session has it, or will have it when it wakes.
@@ -123,31 +123,32 @@ impl SessionSlot {
         }
     }
 
-    /// Gives the session of the slot.
+    /// Returns the session of the slot.
     #[must_use]
     pub const fn session(&self) -> &SessionId {
         &self.session
     }
 
-    /// Gives the user of the session.
+    /// Returns the user of the session.
     #[must_use]
     pub const fn user(&self) -> &UserId {
         &self.user
     }
 
-    /// Gives the feed of the session's events.
+    /// Returns the feed of the session's events.
     #[must_use]
     pub const fn feed(&self) -> &Arc<Feed> {
         &self.feed
     }
 
-    /// Marks the beginning of a call or write that will end in the store. Drop it when the end is known.
+    /// Marks the beginning of a call or write that will end in the store. Drop the result after the end is known.
     pub(in crate::session) fn begins(self: &Arc<Self>) -> Begun {
         Begun { _token: self.open_writes.token(), slot: self.clone(), is_beside: false }
     }
 
-    /// Marks the beginning of work beside the session's actor, which sleeps. A later waking waits for its end, and
-    /// meanwhile no other such work begins. `None` where the session is awake, or earlier work has not ended.
+    /// Marks the beginning of work that is not the session's actor's, while the session sleeps. A later waking waits
+    /// for its end, and until then no other such work begins. Returns `None` if the session is awake, or if earlier
+    /// work has not ended.
     #[must_use]
     pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
         // Under the lock: a later waking finds what began.
@@ -203,7 +204,7 @@ impl SessionSlot {
         Sent::WakeIt
     }
 
-    /// Returns the recipient of a handler that ends late: the actor that the slot has by then, if any.
+    /// Returns the recipient of a handler that ends late: the actor that the slot has by then, if there is one.
     pub fn late(
         self: &Arc<Self>,
         turn: TurnId,
@@ -245,7 +246,7 @@ impl SessionSlot {
         }
     }
 
-    /// Marks a sleeping session as waking. True where the caller must open it.
+    /// Marks a sleeping session as waking. Returns true if the caller must open it.
     #[must_use]
     pub(in crate::session) fn begins_waking(&self) -> bool {
         let mut state = self.state();
@@ -261,7 +262,8 @@ impl SessionSlot {
         &self.turn
     }
 
-    /// Marks the session as awake after its actor was started, and gives it the requests that wait, and then this one.
+    /// Marks the session as awake after its actor was started, and sends the actor the requests that wait, and then
+    /// this one.
     pub(in crate::session) fn woke(
         &self,
         actor: ActorRef<SessionMsg>,
@@ -275,7 +277,7 @@ impl SessionSlot {
         let sent = waiting.len() as u64;
         // Under the lock: a shutdown that comes later finds the session awake.
         for request in waiting {
-            // An actor that died meanwhile drops the request with its reply, and the caller learns that it is closed.
+            // An actor that has died drops the request with its reply, and the caller learns that it is closed.
             let _ = cast(&actor, request);
         }
         // Without this an actor that died before it could be found here would go unnoticed.
@@ -311,7 +313,7 @@ impl SessionSlot {
         }
     }
 
-    /// Returns whether a call without a model goes on beside the session, which has no open turn.
+    /// Returns whether a call without a model runs while the session sleeps. The session then has no open turn.
     pub(super) fn has_call_beside(&self) -> bool {
         self.has_call_beside.load(Relaxed)
     }
@@ -329,7 +331,8 @@ impl SessionSlot {
         waiting
     }
 
-    /// Lets an idle session fall asleep. True if its actor has taken every request that was sent to it: it is asleep now.
+    /// Lets an idle session fall asleep. Returns true if its actor has taken every request that was sent to it: the
+    /// session is asleep then.
     pub fn try_sleep(&self, actor: ActorId) -> bool {
         let mut state = self.state();
         let taken = self.taken.load(Relaxed);
@@ -350,7 +353,7 @@ impl SessionSlot {
         IdleEntry::new(&self.registry, self, &self.user)
     }
 
-    /// Takes the session that is idle longest, of this one's user or of all. The next call gives another.
+    /// Takes the session that has been idle longest, of this one's user or of all. The next call returns another.
     pub(in crate::session) fn longest_idle(&self, scope: Scope) -> Option<Arc<Self>> {
         let of = (scope == Scope::User).then_some(&self.user);
         loop {
@@ -369,7 +372,7 @@ impl SessionSlot {
         }
     }
 
-    /// Gives the session's actor, unless it sleeps.
+    /// Returns the session's actor, unless it sleeps.
     #[must_use]
     pub fn awake(&self) -> Option<ActorRef<SessionMsg>> {
         match &*self.state() {
@@ -396,7 +399,7 @@ impl SlotState {
 fn cast(actor: &ActorRef<SessionMsg>, request: SessionRequest) -> Option<SessionRequest> {
     match actor.cast(SessionMsg::Request(request)) {
         Err(MessagingErr::SendErr(SessionMsg::Request(request))) => Some(request),
-        // It is sent: ractor has no other error for an actor of this process, and returns what it was given.
+        // It is sent: ractor has no other error for an actor of this process, and returns the message.
         _ => None,
     }
 }

@@ -1,4 +1,4 @@
-//! What outlives an actor of the open turn: its callers, its dismissal, and whether a task sees to it that it goes on.
+//! What outlives an actor of the open turn: its callers, its dismissal, and whether a task makes it go on.
 
 use std::sync::{
     Mutex, MutexGuard,
@@ -34,8 +34,8 @@ struct Known {
 }
 
 impl TurnMemory {
-    /// Adds a caller that waits for the end of a turn, whichever actor brings it there. Callers may come and go as long as
-    /// the turn runs: those that are gone take no room.
+    /// Adds a caller that waits for the end of a turn, whichever actor ends it. Callers may come and go as long as the
+    /// turn runs, and those that are gone take no room.
     pub(in crate::session) fn wait_for_end(&self, turn: TurnId, caller: oneshot::Sender<TurnEnd>) {
         let mut known = self.known();
         if known.callers.len() == known.callers.capacity() {
@@ -44,7 +44,7 @@ impl TurnMemory {
         known.callers.push((turn, caller));
     }
 
-    /// Answers the callers of a turn, whose end was published.
+    /// Answers the callers of a turn, after its end was published.
     pub(in crate::session) fn ended(&self, end: &TurnEnd) {
         for (_, caller) in self.known().callers.extract_if(.., |(turn, _)| *turn == end.turn) {
             answer(caller, end.clone());
@@ -85,7 +85,7 @@ impl TurnMemory {
         self.must_go_on.load(SeqCst)
     }
 
-    /// Counts a try to go on, and gives the number of those before it.
+    /// Counts an attempt to go on, and returns the number of earlier ones.
     pub(in crate::session) fn count_try(&self) -> u32 {
         self.tries.fetch_add(1, Relaxed)
     }
@@ -100,7 +100,7 @@ impl TurnMemory {
     }
 }
 
-/// Gives the ends of turns that these events tell.
+/// Returns the ends of turns among these events.
 pub(in crate::session) fn ends(events: &[SessionEvent]) -> impl Iterator<Item = TurnEnd> {
     let mut failed = None;
     events.iter().filter_map(move |event| match &event.kind {

@@ -27,12 +27,12 @@ impl Waiting {
         self.requests.len()
     }
 
-    /// Gives what is notified of each further request.
+    /// Returns what is notified of each further request.
     pub(super) fn arrived(&self) -> Arc<Notify> {
         self.arrived.clone()
     }
 
-    /// Tells whether one of them dismisses the turn.
+    /// Returns whether one of them dismisses the turn.
     pub(super) fn has_dismissal(&self) -> bool {
         self.requests.iter().any(is_dismissal)
     }
@@ -50,12 +50,12 @@ impl Waiting {
     }
 }
 
-/// Tells whether a request dismisses the turn.
+/// Returns whether a request dismisses the turn.
 pub(super) const fn is_dismissal(request: &SessionRequest) -> bool {
     matches!(request, SessionRequest::Dismiss { .. })
 }
 
-/// Tells whether a bound may refuse a request, because its caller waits for an answer.
+/// Returns whether a bound may refuse a request, because its caller waits for an answer.
 pub(super) const fn may_be_refused(request: &SessionRequest) -> bool {
     match request {
         SessionRequest::Ask(_)

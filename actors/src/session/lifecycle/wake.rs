@@ -1,4 +1,4 @@
-//! Waking a session: load its chat, recover the turn that was left open, start its actor.
+//! Waking a session: loads its chat, recovers the turn that was left open, starts its actor.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -23,7 +23,8 @@ use crate::{
     telemetry::refused,
 };
 
-/// Wakes the session of a slot. Waiting requests are delivered, or refused with the reason. Returns whether it is awake.
+/// Wakes the session of a slot. Waiting requests are delivered, or refused with the reason. Returns whether the session
+/// is awake.
 pub async fn open(
     slot: Arc<SessionSlot>,
     context: Arc<RuntimeContext>,
@@ -111,13 +112,13 @@ async fn start(
         None => BTreeSet::new(),
     };
     let last_seq = stored.row.last_seq;
-    // Entries behind a call that goes on are told after it.
+    // Entries after a call that goes on are published after it.
     let shown = awaited.first().map_or(last_seq, |first| first - 1);
     let to = match open_turn {
         Some(_) => EventCursor::of_entry(shown),
         None => EventCursor::of_entry(shown).end(),
     };
-    // A constant subscriber is told what is stored behind the last event published, whichever actor wrote it.
+    // A constant subscriber receives what is stored after the last event published, whichever actor wrote it.
     let after = slot.feed().begins_at(to);
     let unpublished = slot.unpublished((after, to), &context.calls).await;
     let unpublished = unpublished.map_err(WakeError::Store)?;
@@ -142,14 +143,14 @@ async fn start(
     Ok(())
 }
 
-/// Loads a chat for the user of the slot: nobody wakes another's.
+/// Loads a chat for the user of the slot. Nobody can wake another user's.
 async fn load(slot: &SessionSlot, context: &RuntimeContext) -> Result<StoredSession, WakeError> {
     let stored = context.store.store().session(slot.session()).await;
     let stored = stored.map_err(WakeError::Store)?;
     stored.filter(|stored| stored.row.user == *slot.user()).ok_or(WakeError::Unknown)
 }
 
-/// Gives the numbers of the calls of this turn that have not ended.
+/// Returns the numbers of the calls of this turn that have not ended.
 async fn open_calls(
     session: &SessionId,
     turn: TurnId,

@@ -1,5 +1,5 @@
-//! Beginning a turn: its checks, the turn of its key, its permits, and the write that opens it. A repeated submit finds the
-//! turn of the first.
+//! Beginning a turn: its checks, the turn of its key, its permits, and the write that opens it. A repeated submit finds
+//! the turn of the first.
 
 use ractor::ActorRef;
 use tokio::sync::oneshot;
@@ -113,7 +113,7 @@ impl SessionState {
         Some(turn.id)
     }
 
-    /// Tells whether the turn of this key runs.
+    /// Returns whether the turn of this key runs.
     fn runs(&self, asked: &TurnRequest) -> bool {
         self.turn
             .as_ref()
@@ -135,7 +135,7 @@ impl SessionState {
     /// Begins a turn that was not submitted before.
     pub(in crate::session) fn begin(&mut self, asked: TurnRequest) {
         let TurnRequest { text, mut options, bytes, began, ended } = asked;
-        // Blanks tell the model nothing; without them the prompt begins like those of other turns.
+        // Blanks mean nothing to the model. Without them the prompt begins like those of other turns.
         options.instructions = options.instructions.filter(|text| !text.trim().is_empty());
         if self.is_closing() {
             return answer(began, Err(Error::Closed));
@@ -148,7 +148,7 @@ impl SessionState {
             Ok(permit) => permit,
             Err(refusal) => return answer(began, Err(Error::Overloaded(refusal))),
         };
-        // What it speaks from now on is stored with it, and does not change with the texts behind it.
+        // Its language is stored with it, and does not change with later texts.
         options.language = Some(self.locale_for(options.language, &text).tag());
         let id = TurnId::new(Uuid::now_v7());
         let hash = text_digest(&text);
@@ -183,8 +183,8 @@ impl SessionState {
     }
 }
 
-/// Adds a caller that waits. A caller may be gone at once, and another come, as long as the turn runs: those that are gone
-/// take no room.
+/// Adds a caller that waits. As long as the turn runs, callers may leave and others come, and those that are gone take
+/// no room.
 fn wait_too<T>(waiting: &mut Vec<oneshot::Sender<T>>, caller: oneshot::Sender<T>) {
     if waiting.len() == waiting.capacity() {
         waiting.retain(|caller| !caller.is_closed());
@@ -192,7 +192,7 @@ fn wait_too<T>(waiting: &mut Vec<oneshot::Sender<T>>, caller: oneshot::Sender<T>
     waiting.push(caller);
 }
 
-/// Tells the session what the store has of a key, once, even where the store panics. The session waits for it.
+/// Reports to the session what the store has for a key, once, even if the store panics. The session waits for it.
 struct Lookup {
     to: ActorRef<SessionMsg>,
     asked: Option<Box<TurnRequest>>,

@@ -23,8 +23,8 @@ use crate::{
 
 impl SessionState {
     /// Records the calls of a completion before any of them begins. A single call without text is recorded together
-    /// with its first step, which saves a wait. Otherwise they are recorded on their own, and dispatched once the store has
-    /// that: a call that runs without its round would be called again by the turn that goes on.
+    /// with its first step, which saves a wait. Otherwise they are recorded on their own, and dispatched after the
+    /// store has that. If a call ran without its round, the turn would call it again when it goes on.
     pub(super) fn propose(&mut self, called: Called) {
         let Called { round, usage, text, calls } = called;
         let Some(running) = self.turn.as_ref() else { return };
@@ -142,13 +142,14 @@ impl SessionState {
         let _ = self.context.dispatcher.send(DispatcherMsg::Dispatch { request, reply });
     }
 
-    /// Makes the reply for the end of a call. Until it is given, the session does not wake anew.
+    /// Makes the reply for the end of a call. Until it is sent, the session does not wake anew.
     pub(super) fn reply(&self, request: &DispatchRequest) -> Reply<DispatcherEvent> {
         let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
         Reply::new(Recipient::actor(self.me.clone()).holding(self.slot.begins()), lost)
     }
 
-    /// Tells whether a call of this tool by this model may run beside others. A call beyond the bound runs nothing.
+    /// Returns whether a call of this tool by this model may run at the same time as others. A call beyond the bound
+    /// runs nothing.
     pub(super) fn sharing_of(&self, index: u64, tool: &str, model: usize) -> Sharing {
         if self.beyond(index, model).is_some() {
             return Sharing::Shared;
@@ -158,8 +159,8 @@ impl SessionState {
         if is_alone { Sharing::Alone } else { Sharing::Shared }
     }
 
-    /// Gives the number of calls taken from a completion of this model, where this one is beyond it. The session
-    /// records the call and tells it as an error.
+    /// Returns the number of calls that are taken from a completion of this model, if this call is beyond it. The
+    /// session records such a call and publishes it as an error.
     pub(super) fn beyond(&self, index: u64, model: usize) -> Option<usize> {
         let max = if self.context.models.queue(model).has_parallel_calls() {
             self.context.calls.limits.max_calls_per_completion
@@ -169,7 +170,7 @@ impl SessionState {
         (index >= max as u64).then_some(max)
     }
 
-    /// Tells for each call of the completion that has ended whether it may run beside others.
+    /// Returns for each call of the completion that has ended whether it may run at the same time as others.
     pub(super) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
         let model = self.turn.as_ref().map_or(0, |turn| turn.model);
         let with_sharing = |(index, call): (u64, WantedCall)| {
@@ -205,7 +206,8 @@ impl SessionState {
         }
     }
 
-    /// Gives the turn in which a call runs; `None` where the news about it is late: the call or its turn is over.
+    /// Returns the turn in which a call runs, or `None` if the news about the call is late, because the call or its
+    /// turn has ended.
     fn turn_of(&mut self, call: CallId) -> Option<&mut ActiveTurn> {
         self.turn.as_mut().filter(|turn| turn.calls.get(&call).is_some_and(|call| !call.has_ended))
     }
@@ -229,7 +231,7 @@ impl SessionState {
         if std::mem::replace(&mut running.has_ended, true) {
             return;
         }
-        // The call that would have told its end is lost: no decision counts any more.
+        // The call that would have reported its end is lost, so no decision counts any more.
         if let Some(open) = requests.iter().position(|request| request.call == record.id) {
             requests.remove(open);
             let end = ApprovalEnd::Cancelled { reason: CancelReason::Unreachable };

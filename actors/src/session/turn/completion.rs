@@ -1,4 +1,4 @@
-//! The completions of a turn: asked for with the chat, and taken when the model ends.
+//! The completions of a turn: the model is asked with the chat, and its end is taken.
 
 use std::sync::Arc;
 
@@ -124,7 +124,7 @@ impl SessionState {
         self.on(input);
     }
 
-    /// Tells that the model answered without the oldest messages, if it did.
+    /// Publishes that the model answered without the oldest messages, if it did.
     fn publish_left_out(&mut self, messages: u32) {
         let Some(turn) = self.turn.as_ref().filter(|_| messages > 0) else { return };
         let text = Text::MessagesLeftOut(messages).in_locale(self.locale_of(turn));
@@ -132,7 +132,7 @@ impl SessionState {
     }
 }
 
-/// Makes the error that a person is told of a model's failure, with the sizes of a prompt that was too long.
+/// Makes the error of a model's failure for a person, with the sizes of a prompt that was too long.
 fn turn_error(error: &ModelError, prompt: Option<PromptSize>) -> TurnError {
     match error {
         // Only the model itself can have cancelled a completion that is still awaited.

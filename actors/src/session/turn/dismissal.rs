@@ -22,7 +22,7 @@ impl SessionState {
         Cancellation::new(self.runtime_closes.clone())
     }
 
-    /// Tells whether no turn begins any more.
+    /// Returns whether no turn begins any more.
     pub(in crate::session) fn is_closing(&self) -> bool {
         self.closing.is_some() || self.runtime_closes.is_cancelled()
     }
@@ -71,7 +71,7 @@ impl SessionState {
         if self.turn.as_ref().is_some_and(ends) {
             self.on(TurnInput::Opened);
         }
-        // Where the turn goes on to its end, a crash on the way must not lose the dismissal.
+        // If the turn goes on to its end, a crash on the way must not lose the dismissal.
         self.step(TurnStep::Dismissed);
         Ok(stored)
     }
@@ -91,7 +91,7 @@ impl SessionState {
         self.store([step], outgoing);
     }
 
-    /// Leaves a turn to the next start. Its model stops, calls that have not begun stay where the ledger has them, and
+    /// Leaves a turn to the next start. Its model stops, calls that have not begun stay as they are in the ledger, and
     /// running calls end first.
     pub(in crate::session) fn close(&mut self, reply: oneshot::Sender<()>) {
         self.closing = Some(reply);

@@ -11,8 +11,8 @@ use crate::{
     },
 };
 
-/// Records what this user says that a call of theirs did, and tells the session behind the slot. Exactly one resolution
-/// wins; later callers get [`Error::NotUnknown`].
+/// Records what this user says that one of their calls did, and informs the session of the slot. Exactly one resolution
+/// wins, and later callers receive [`Error::NotUnknown`].
 ///
 /// # Errors
 /// [`Error`] says why the resolution does not count.
@@ -24,7 +24,7 @@ pub async fn resolve(
 ) -> Result<(), Error> {
     let (session, user) = (slot.session(), slot.user());
     let row = row(context, call).await?.ok_or(Error::UnknownCall(call))?;
-    // After the read: where a handler has ended since and recorded its effect, the store refuses.
+    // After the read: if a handler has ended since and recorded its effect, the store refuses.
     may_resolve(&row, session, user, context.calls.is_running(call))?;
     let (at, by) = (context.calls.clock.now(), ResolvedBy::Person { user: user.clone() });
     let transition = Transition::Resolved { resolution, by: by.clone() };
@@ -32,7 +32,7 @@ pub async fn resolve(
     let (session, turn, name) = (session.clone(), row.turn, row.name);
     let step = Write::Call { session, call, at, transition };
     if let Err(cause) = write(context, step).await {
-        // Another resolution came first, or the answer was lost: only the ledger tells.
+        // Another resolution came first, or the answer was lost. Only the ledger shows which.
         let found = self::row(context, call).await?.ok_or(Error::UnknownCall(call))?;
         stands(&found, resolution, &by, at, cause)?;
     }
@@ -56,7 +56,7 @@ fn may_resolve(
     }
 }
 
-/// Tells whether the ledger has this resolution, where the store gave no answer.
+/// Returns whether the ledger has this resolution, if the store did not answer.
 pub(in crate::session) fn stands(
     found: &LedgerRow,
     resolution: EffectResolution,
@@ -74,8 +74,8 @@ pub(in crate::session) fn stands(
     }
 }
 
-/// Gives the locale of the turn of a call. Where the store cannot tell it, that of the runtime: the resolution counts more
-/// than its words.
+/// Returns the locale of the turn of a call. If the store cannot be read for it, it is that of the runtime, because the
+/// resolution matters more than its words.
 async fn locale_of(row: &LedgerRow, context: &RuntimeContext) -> Locale {
     let part =
         context.store.store().transcript(&row.session, row.seq, PartSize::of_numbers(1)).await;

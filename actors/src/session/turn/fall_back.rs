@@ -1,12 +1,12 @@
-//! Decides whether another model is asked in place of one that failed: pure.
+//! Decides whether another model is asked in place of one that failed. Pure.
 
 use crate::port::ModelError;
 
-/// Gives the index of the model to ask in place of this one, which failed: the next in the order, where there is one. A
-/// model is replaced only before it said anything, and only when it is overloaded or lost its connection. A person must
-/// not read the beginnings of two answers.
+/// Returns the index of the model to ask instead of this one, which failed: the next in the order, if there is one. A
+/// model is replaced only before it has said anything, because a person must not read the beginnings of two answers,
+/// and only if it is overloaded or lost its connection.
 ///
-/// The order leads on, never back: what a turn sends to a model reaches none that stands before it.
+/// The order only leads on. What a turn sends to a model reaches no model before it.
 pub(super) fn next_model(
     failed: usize,
     models: usize,

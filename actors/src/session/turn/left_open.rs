@@ -20,9 +20,9 @@ use crate::{
     },
 };
 
-/// Carries out the plan, in one job of the store: lost calls end, and the turn ends with them or goes on. A user that must
-/// be told of an unknown effect is told wherever the process ends. Gives the resumption of a turn that goes on, which is
-/// not [counted](count) yet.
+/// Carries out the plan, in one job of the store: lost calls end, and the turn ends with them or goes on. The notice of
+/// an unknown effect is in the same job, so the user receives it wherever the process ends. Returns the resumption of a
+/// turn that goes on, which is not [counted](count) yet.
 pub(in crate::session) async fn recover(
     mut open: OpenTurn,
     stored: &StoredSession,
@@ -36,7 +36,7 @@ pub(in crate::session) async fn recover(
     failpoint("wake.plans").await?;
     let max_resumes = context.calls.limits.max_resumes;
     let plan = plan(&Left { open: &open, messages: &stored.messages, calls: &calls, max_resumes })?;
-    // Before the first write: readers are told what it adds, also where the store's reply is lost.
+    // Before the first write: readers receive what it adds, even if the store's reply is lost.
     let known = calls.iter().map(|row| row.seq - 1).min().unwrap_or(stored.row.last_seq);
     slot.feed().begins_at(EventCursor::of_entry(known));
     let (at, locale) =
@@ -111,7 +111,7 @@ pub(in crate::session) async fn count(
     }
 }
 
-/// Makes the end of a call that no pipeline brings to its end any more.
+/// Makes the end of a call that no pipeline will end.
 fn end_write(row: &LedgerRow, at: Timestamp, end: Ended) -> Write {
     let (session, call) = (row.session.clone(), row.call);
     Write::Call { session, call, at, transition: Transition::Ended(end) }

@@ -14,10 +14,10 @@ use crate::{
     protocol::{ChatMessage, Fault, SessionId, TurnId},
 };
 
-/// Dispatches the call again if the ledger has only its proposal, else brings it to the end that the ledger has.
+/// Dispatches the call again if the ledger has only its proposal. Otherwise brings it to the end that the ledger has.
 ///
 /// Such a call has not begun. A reply is lost with a dispatcher's mailbox, or with a call's actors, and so are their
-/// uncommitted steps. Where a commit is on its way all the same, the ledger refuses the second run.
+/// uncommitted steps. If a commit is nevertheless on its way, the ledger refuses the second run.
 pub(super) async fn recover(
     request: Arc<DispatchRequest>,
     context: Arc<RuntimeContext>,
@@ -55,7 +55,7 @@ pub(super) async fn recover(
     reply.send(DispatcherEvent::Ended(end));
 }
 
-/// The sign by which a job of a session is recognised in the store. All of a job was written, or none.
+/// The sign by which a job of a session is recognised in the store. All of a job was written, or nothing.
 #[derive(Debug, PartialEq)]
 pub(in crate::session) enum Sign {
     TurnStarted(TurnId),
@@ -72,9 +72,9 @@ pub(in crate::session) enum Sign {
 }
 
 impl Sign {
-    /// Chooses the sign of this job; `None` where it leaves none.
+    /// Chooses the sign of this job. Returns `None` if it leaves none.
     pub(super) fn of(job: &[Write]) -> Option<Self> {
-        // A revocation tells least: without an approval it changes nothing.
+        // A revocation shows least, because it changes nothing if there is no approval.
         let is_telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
         if let Some(Write::TurnStarted { turn, .. }) = job.iter().find(is_telling)
             && job
@@ -100,8 +100,8 @@ impl Sign {
         }
     }
 
-    /// Chooses the sign of a turn that is over from the beginning: its first message. Without one the chat is in memory,
-    /// and the store need not have the turn.
+    /// Chooses the sign of a turn that has ended from the beginning: its first message. Without one the chat is in
+    /// memory, and the store need not have the turn.
     fn of_import(job: &[Write]) -> Self {
         let said = job.iter().find_map(|write| {
             let Write::Message { message, .. } = write else { return None };
@@ -110,7 +110,7 @@ impl Sign {
         said.unwrap_or(Self::Counted)
     }
 
-    /// Tells whether the store shows the sign.
+    /// Returns whether the store shows the sign.
     pub(in crate::session) async fn is_seen(&self, session: &SessionId, store: &dyn Store) -> bool {
         let Ok(Some(stored)) = store.session(session).await else { return false };
         let open = |turn| stored.open_turn.as_ref().filter(|open| open.turn == turn);

@@ -58,12 +58,12 @@ struct Calls {
     stops_loop: bool,
 }
 
-/// Tells whether a call may run beside others.
+/// Whether a call may run at the same time as others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
-    /// Runs beside other readers: it only reads.
+    /// Runs at the same time as other readers, because it only reads.
     Shared,
-    /// Runs after all before it, and before all after it: it writes.
+    /// Runs after all calls before it, and before all calls after it, because it writes.
     Alone,
 }
 
@@ -85,7 +85,7 @@ pub(super) enum TurnInput {
     CallEnded { index: usize, stops_loop: bool },
     /// The user dismissed the turn after this text.
     Dismissed { spoken: String },
-    /// The runtime ends: the turn stays as it is, to go on after the next start.
+    /// The runtime ends. The turn stays as it is, to go on after the next start.
     Suspended,
 }
 
@@ -113,7 +113,7 @@ pub(super) enum TurnEffect {
     Dispatch { index: usize },
     /// Records that this call of the round does not begin any more.
     Withdraw { index: usize },
-    /// Stores and tells the end of the turn.
+    /// Stores and publishes the end of the turn.
     End { ending: TurnEnding, error: Option<TurnError>, usage: Usage },
 }
 
@@ -143,37 +143,37 @@ impl Turn {
         Self { max_rounds, on_dismiss, round, usage, is_stopped, phase }
     }
 
-    /// Tells whether a screen shows that the model is answering.
+    /// Returns whether a screen shows that the model is answering.
     pub(in crate::session) const fn is_streaming(&self) -> bool {
         !self.is_stopped && !self.is_over()
     }
 
-    /// Tells whether it is left as it is, to go on after the next start.
+    /// Returns whether it is left as it is, to go on after the next start.
     pub(in crate::session) const fn is_suspended(&self) -> bool {
         matches!(self.phase, Phase::Suspended)
     }
 
-    /// Tells whether a dismissal lets no more of it begin.
+    /// Returns whether a dismissal lets no more of it begin.
     pub(super) const fn is_stopped(&self) -> bool {
         self.is_stopped
     }
 
-    /// Tells whether it has not gone on yet, or its text is not stored.
+    /// Returns whether its text is not stored yet, or it has not gone on yet.
     pub(super) const fn is_opening(&self) -> bool {
         matches!(self.phase, Phase::Opening | Phase::Reopening(_))
     }
 
-    /// Tells whether the model is asked.
+    /// Returns whether the model is asked.
     pub(super) const fn is_completing(&self) -> bool {
         matches!(self.phase, Phase::Completing)
     }
 
-    /// Tells whether the end was decided.
+    /// Returns whether the end was decided.
     pub(super) const fn is_over(&self) -> bool {
         matches!(self.phase, Phase::Ended)
     }
 
-    /// Takes an input and gives the effects, in order.
+    /// Takes an input and returns the effects, in order.
     pub(super) fn on(&mut self, input: TurnInput) -> Vec<TurnEffect> {
         match (input, &mut self.phase) {
             (_, Phase::Ended | Phase::Suspended) => Vec::new(),
@@ -234,8 +234,8 @@ impl Turn {
         }
     }
 
-    /// Goes on after a completion. At its bound on tokens the model was in the middle of the last call, which is dropped.
-    /// What is missing of its arguments could be what narrows them.
+    /// Goes on after a completion. If the model reached its bound on tokens, it was in the middle of the last call,
+    /// which is dropped. The missing arguments could be those that narrow it.
     fn completed(
         &mut self,
         text: String,
@@ -274,14 +274,14 @@ impl Turn {
         std::iter::once(TurnEffect::Propose(proposed)).chain(self.go_on_calling()).collect()
     }
 
-    /// Withdraws the calls that have not begun; the turn ends with the running ones.
+    /// Withdraws the calls that have not begun. The turn ends with the running ones.
     fn stop_calling(&mut self) -> Vec<TurnEffect> {
         let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
         let withdrawn: Vec<_> = calls.withdraw().collect();
         if withdrawn.is_empty() { self.go_on_calling() } else { withdrawn }
     }
 
-    /// Starts the calls that are next; when all have ended, the next round or the end.
+    /// Starts the calls that are next. After all have ended, the next round begins or the turn ends.
     fn go_on_calling(&mut self) -> Vec<TurnEffect> {
         let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
         let begun = calls.start();
@@ -313,7 +313,7 @@ impl Turn {
     }
 }
 
-/// Adds a count of a model, to the largest number at most: such a count ends no turn.
+/// Adds a count of a model, up to the largest number, so that such a count ends no turn.
 const fn add(sum: &mut u32, more: u32) {
     *sum = sum.saturating_add(more);
 }

@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl SessionState {
-    /// Gives parts to the store; they are published when the write comes back. The order of writes is the order of
+    /// Sends parts to the store. They are published after the write comes back. The order of writes is the order of
     /// these calls.
     pub(in crate::session) fn store(
         &self,
@@ -38,7 +38,7 @@ impl SessionState {
             (self.me.clone(), self.slot.begins(), self.context.store.store().clone());
         let report = WriteReport::new(to, outgoing, &writes, begun, store);
         let written = self.context.store.begin_write(writes);
-        // Shutdown waits for it. Boxed, since each layer of a task copies what it is given.
+        // Shutdown waits for it. Boxed, because each layer of a task copies its future.
         self.context.tasks.spawn(Box::pin(report.wait(written)));
     }
 
@@ -91,7 +91,7 @@ impl SessionState {
         }
     }
 
-    /// Tells whether a write is about a turn that runs no more.
+    /// Returns whether a write is about a turn that no longer runs.
     fn is_over(&self, about: About) -> bool {
         match about {
             About::Turn(id) => self.turn.as_ref().is_none_or(|turn| turn.id != id),
@@ -116,7 +116,7 @@ impl SessionState {
         if let Some(reply) = clear {
             answer(reply, Err(Error::Store(cause.clone())));
         }
-        // Where another write failed, the beginning is still on its way: only the store knows what becomes of it.
+        // If another write failed, the beginning is still on its way, and only the store knows what becomes of it.
         let of_beginning = self.not_begun(if opens { cause } else { &StoreError::Silent });
         if let Some(turn) = &mut self.turn {
             for dismissed in turn.dismissed.drain(..) {
@@ -125,7 +125,7 @@ impl SessionState {
             for began in turn.began.take().into_iter().flatten() {
                 answer(began, Err(of_beginning.clone()));
             }
-            // Its beginning was told to nobody else.
+            // Nobody else has learned of its beginning.
             turn.began = opens.then(Vec::new);
         }
         // Later callers wake the next actor, and are not lost with this one.
@@ -136,7 +136,7 @@ impl SessionState {
         self.me.stop(None);
     }
 
-    /// Gives the reason why a turn that the store did not take did not begin.
+    /// Returns the reason why a turn that the store did not take did not begin.
     fn not_begun(&self, cause: &StoreError) -> Error {
         self.too_much_stored(cause).map_or_else(|| Error::Store(cause.clone()), Error::Overloaded)
     }
@@ -167,7 +167,7 @@ impl SessionState {
         let Some(mut turn) = self.turn.take_if(|turn| turn.id == end.turn) else { return };
         self.active_at = Instant::now();
         let locale = self.locale_of(&turn);
-        // A reader that hears of the end may begin the next turn at once.
+        // A reader that receives the end may begin the next turn at once.
         drop(turn.permit);
         self.error = self.publish_end(end, at, locale);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
@@ -175,7 +175,7 @@ impl SessionState {
         turn.dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
     }
 
-    /// Tells how a turn ended, and gives its error in words.
+    /// Publishes the end of a turn, with its error in words.
     pub(in crate::session) fn publish_end(
         &self,
         end: &TurnEnd,
@@ -193,8 +193,8 @@ impl SessionState {
         text
     }
 
-    /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a call's end only now:
-    /// before, the model would be asked again without it.
+    /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a call's end only now,
+    /// because otherwise the model would be asked again without it.
     pub(super) fn show(&mut self, message: ChatMessage) {
         let locale = self.turn.as_ref().map(|turn| self.locale_of(turn)).unwrap_or_default();
         let mut ended = Vec::new();

@@ -1,4 +1,4 @@
-//! Decides what becomes of a turn that was left open: pure, from the stored facts to a plan.
+//! Decides what becomes of a turn that was left open. Pure, from the stored facts to a plan.
 
 use crate::{
     ledger::CallState,
@@ -15,7 +15,7 @@ pub(super) struct Left<'a> {
     pub(super) messages: &'a [ChatMessage],
     /// The calls of its session that have not ended.
     pub(super) calls: &'a [LedgerRow],
-    /// The most resumptions of a turn that makes no step forward.
+    /// The most resumptions of a turn that makes no progress.
     pub(super) max_resumes: u32,
 }
 
@@ -53,20 +53,20 @@ pub(super) enum Fate {
 /// A reason why a turn does not go on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reason {
-    /// It took its process with it too often.
+    /// It has ended its process too often.
     TooOften,
     /// Its chat was temporary and is erased.
     NoChat,
 }
 
 /// Makes the plan. A call that has ended keeps its end. A call whose handler was recorded as begun is lost. Every other
-/// call goes on where the ledger has it.
+/// call goes on from where the ledger has it.
 ///
-/// A transactional or reading handler is recorded as begun only together with its end. One that was cut off stands
+/// A transactional or reading handler is recorded as begun only together with its end. If it was cut off, its call is
 /// where it was before and has left no trace. So it runs anew, on the same approval, which was not used up.
 ///
 /// # Errors
-/// [`StoreError::Refused`] where a call that is to go on stands before the round that the turn is in.
+/// [`StoreError::Refused`] if a call that is to go on comes before the round that the turn is in.
 pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
     let Left { open, messages, calls, max_resumes } = *left;
     let of_turn = |message: &&ChatMessage| message.turn == open.turn;
@@ -77,7 +77,7 @@ pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
     let goes_on = |row: &&LedgerRow| row.turn == open.turn && row.state != CallState::Running;
     let (mut again, lost): (Vec<_>, Vec<_>) = calls.iter().partition(goes_on);
     again.sort_by_key(|row| row.seq);
-    // A call that asks runs alone: those behind it begin after its end.
+    // A call that asks runs alone: those after it begin after its end.
     let waits = again.first().is_some_and(|first| first.state == CallState::Awaiting);
     let reason = if !has_chat {
         Some(Reason::NoChat)

@@ -15,8 +15,8 @@ use crate::{
 };
 
 impl SessionState {
-    /// Takes the turn as the store has it, to go on with it. Readers hear of that before the news: the ends of calls that no pipeline brings
-    /// to their end, and what stands behind them.
+    /// Takes the turn as the store has it, to go on with it. Readers receive that before the news, which are the ends
+    /// of calls that no pipeline will end, and what comes after them.
     pub(in crate::session) fn resume(&mut self, resumption: Resumption, news: Vec<SessionEvent>) {
         let Resumption { open, calls, stops_loop, permit, .. } = resumption;
         if self.is_closing() {
@@ -59,7 +59,7 @@ impl SessionState {
         news.into_iter().for_each(|event| self.slot.feed().republish(event));
     }
 
-    /// Gives the index of the model that asked for a call, or that of its turn where that one is here no more.
+    /// Returns the index of the model that asked for a call, or that of its turn if the model no longer exists.
     fn model_of_call(&self, row: &LedgerRow, of_turn: usize) -> usize {
         row.model.as_ref().and_then(|name| self.context.models.find(name)).unwrap_or(of_turn)
     }

@@ -1,5 +1,5 @@
-//! Room among the running turns. A turn that goes on after a crash waits for it in an awake session, which can be viewed
-//! and dismissed.
+//! Room among the running turns. A turn that goes on after a crash waits for it in an awake session, which can be
+//! viewed and dismissed.
 
 use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
@@ -16,8 +16,8 @@ use crate::{
 };
 
 impl SessionState {
-    /// Goes on with a turn where it stands: at once where it has its permit. Without room it asks its person again where
-    /// it only waits, or ends where it was dismissed. All else of it waits for room.
+    /// Goes on with a turn from where it is, at once if it has its permit. Without a permit, it asks its person again
+    /// if it only waits for that, or ends if it was dismissed. Everything else of it waits for room.
     pub(in crate::session) fn go_on(&mut self, waits: bool) {
         let Some(turn) = self.turn.as_mut() else { return };
         if turn.permit.is_none() {
@@ -33,7 +33,7 @@ impl SessionState {
         self.on(TurnInput::Opened);
     }
 
-    /// Waits beside the session, until the turn is gone or the runtime ends.
+    /// Waits in a task, until the turn is gone or the runtime ends.
     fn wait_for_room(&self, turn: TurnId, turn_is_gone: CancellationToken) {
         let (me, user): (ActorRef<SessionMsg>, _) = (self.me.clone(), self.slot.user().clone());
         let (admission, closing) =
@@ -44,7 +44,7 @@ impl SessionState {
                 () = turn_is_gone.cancelled() => {}
                 () = closing.cancelled() => {}
                 permit = admission.wait(Bound::RunningTurns, &user) => {
-                    // If the session is gone, the message gives the permit back.
+                    // If the session is gone, dropping the message frees the permit.
                     drop(me.cast(SessionMsg::Room { turn, permit }));
                 }
             }
@@ -62,7 +62,7 @@ impl SessionState {
         if turn.core.is_opening() {
             self.step(TurnStep::Resumed);
         } else if turn.core.is_completing() && turn.completion.is_none() {
-            // A person has decided meanwhile. A process that ends from here on finds another turn than before.
+            // A person has decided. A process that ends from here on finds another turn than before.
             self.complete();
         }
     }

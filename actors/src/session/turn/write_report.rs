@@ -1,4 +1,4 @@
-//! The report about one write, which the session gets whatever becomes of the answer.
+//! The report about one write, which the session receives whatever becomes of the answer.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::{
     port::{Store, StoreError, Write},
 };
 
-/// Tells the session the end of a write, once, even if the answer is lost on the way.
+/// Reports the end of a write to the session, once, even if the answer is lost on the way.
 pub(super) struct WriteReport {
     to: ActorRef<SessionMsg>,
     outgoing: Option<Outgoing>,
@@ -45,7 +45,7 @@ impl WriteReport {
         }
     }
 
-    /// Waits for the answer, and asks the store where it leaves a doubt.
+    /// Waits for the answer, and asks the store if the answer leaves a doubt.
     pub(super) async fn wait(mut self, written: impl Future<Output = Result<(), StoreError>>) {
         self.result = written.await;
         if self.result.is_ok() && failpoint("persist.committed").await.is_err() {
@@ -54,7 +54,7 @@ impl WriteReport {
         self.look().await;
     }
 
-    /// Asks the store where only the store can tell.
+    /// Asks the store what only the store knows.
     async fn look(&mut self) {
         let is_doubtful = self.result.as_ref().is_err_and(StoreError::may_have_happened);
         if is_doubtful
@@ -68,7 +68,7 @@ impl WriteReport {
 
 impl Drop for WriteReport {
     fn drop(&mut self) {
-        // The slot is told first: the next waking reads what was written.
+        // The slot is informed first: the next waking reads what was written.
         self.begun = None;
         let Some(written) = self.outgoing.take() else { return };
         let result = std::mem::replace(&mut self.result, Ok(()));
