@@ -1,12 +1,13 @@
 //! Admission: permits for sessions, turns, questions, calls and bytes, for each user and for all users together.
 //!
-//! A caller takes a [`Permit`] with [`Admission::admit`] and is refused where the bound of its user, or of the runtime, is
-//! reached. Work that must go on, such as a turn after a crash, waits with [`Admission::wait`] instead, first come, first
-//! served. A refusal tells when to try again, from how long permits were held lately. The table of permits is pure.
+//! A caller takes a [`Permit`] with [`Admission::admit`], and is refused if the bound of its user, or of the runtime,
+//! is reached. Work that must go on, such as a turn after a crash, waits with [`Admission::wait`] instead, first come,
+//! first served. A refusal says when to try again, estimated from how long permits were held lately. The table of
+//! permits is pure.
 //!
 //! Invariants:
 //! - Dropping a permit frees it, however its holder ends.
-//! - No more permits are held than a bound allows, of a user or of all.
+//! - Neither a user nor all users together hold more permits than a bound allows.
 //! - A free permit goes to the first waiting caller whose user may have it, and a later caller cannot take it first.
 
 mod table;
@@ -73,8 +74,8 @@ impl Admission {
         Ok(self.permit(bound, user.clone(), permits))
     }
 
-    /// Waits for one permit; for work that must go on and so is never refused. First come, first served. Dropping the
-    /// future gives up the wait.
+    /// Waits for one permit, first come, first served. This is for work that must go on and so is never refused.
+    /// Dropping the future gives up the wait.
     pub async fn wait(&self, bound: Bound, user: &UserId) -> Permit {
         loop {
             let mut line = {
@@ -93,13 +94,13 @@ impl Admission {
         }
     }
 
-    /// Tells whether a waiting caller could have a permit that this user holds.
+    /// Returns whether a waiting caller could have a permit that this user holds.
     #[must_use]
     pub fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
         self.table().is_wanted(bound, user)
     }
 
-    /// Counts the permits held.
+    /// Counts the permits that are held.
     #[must_use]
     pub fn held(&self, bound: Bound) -> usize {
         self.table().held(bound)

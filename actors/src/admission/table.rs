@@ -1,4 +1,4 @@
-//! The table of admission: how many permits each user holds, and all users together. Pure: the caller passes how long
+//! The table of admission: how many permits each user holds, and all users together. Pure. The caller passes how long
 //! permits were held.
 
 use std::{
@@ -33,7 +33,7 @@ struct Max {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Permits {
     held: usize,
-    /// Callers that were refused and told when to try again.
+    /// Callers that were refused with a time to try again.
     refused: u32,
 }
 
@@ -149,7 +149,7 @@ impl<W> AdmissionTable<W> {
         Ok(())
     }
 
-    /// Tells whether a waiting caller could have a permit of this user, if the user gave it back.
+    /// Returns whether a waiting caller could have a permit of this user, if the user freed it.
     pub(super) fn is_wanted(&self, bound: Bound, user: &UserId) -> bool {
         let is_full = self.held(bound) >= self.max[bound as usize].all;
         let wants =
@@ -207,9 +207,9 @@ impl<W> AdmissionTable<W> {
 }
 
 impl Permits {
-    /// Estimates when one more refused caller can have a permit. Permits held as long as usual come free one after the
-    /// other. Each refused caller is given a moment of its own, so that not all of them come for the first permit. Few
-    /// callers hold bytes, and these come free in no order.
+    /// Estimates when one more refused caller can have a permit. Permits that are held as long as usual come free one
+    /// after the other. Each refused caller receives a time of its own, so that not all of them come for the first
+    /// permit. Few callers hold bytes, and these come free in no order.
     fn retry_after(&self, bound: Bound, usual: Duration) -> Duration {
         const LONGEST: Duration = Duration::from_secs(60);
         let holders = if bound == Bound::QueuedBytes { 1 } else { self.held.max(1) };

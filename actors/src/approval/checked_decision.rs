@@ -10,7 +10,7 @@ use crate::{
     registry::RegisteredTool,
 };
 
-/// A decision whose parts fit: its message is short enough, its arguments fit the tool. It holds the reply to its
+/// A decision whose parts fit: its message is short enough, and its arguments fit the tool. It holds the reply to its
 /// person.
 #[derive(Debug)]
 pub struct CheckedDecision {
@@ -19,8 +19,8 @@ pub struct CheckedDecision {
 }
 
 impl CheckedDecision {
-    /// Checks a decision, and gives the receiver of its reply. The tool is asked for only where the person edited the
-    /// arguments.
+    /// Checks a decision, and returns it with the receiver of its reply. The tool is asked for only if the person
+    /// edited the arguments.
     ///
     /// # Errors
     /// [`DecisionError`] says what does not fit, or why the tool is not known.
@@ -44,25 +44,25 @@ impl CheckedDecision {
         Ok((Self { decision, counts }, reply))
     }
 
-    /// Gives what the person decided.
+    /// Returns what the person decided.
     #[must_use]
     pub const fn get(&self) -> &Decision {
         &self.decision
     }
 
-    /// Makes a plain yes of an edit that changes nothing.
+    /// Turns an edit that changes nothing into a plain approval.
     #[must_use]
     pub fn unedited(self) -> Self {
         Self { decision: Decision::Approve, ..self }
     }
 
-    /// Tells the person whether the decision counts. It does once it is recorded.
+    /// Answers the person whether the decision counts, which it does after it is recorded.
     pub fn tell(self, counts: Result<(), DecisionError>) {
         mailbox::answer(self.counts, counts);
     }
 }
 
-/// Makes a no of its message; a blank one says nothing. The length is measured as the model reads it.
+/// Makes a denial of its message. A blank message counts as none. The length is measured as the model reads it.
 fn denial(message: Arc<str>, limits: &Limits) -> Result<Decision, DecisionError> {
     if message.trim().is_empty() {
         return Ok(Decision::Deny);

@@ -1,4 +1,4 @@
-//! Gives a person's decision to the ConfirmActor, and waits until it is recorded.
+//! Sends a person's decision to the ConfirmActor, and waits until it is recorded.
 
 use tokio::time::timeout;
 
@@ -8,8 +8,8 @@ use crate::{
     protocol::{CallId, Decision, DecisionError, Digest, Limits, UserId},
 };
 
-/// Decides about the approval request of this call. Exactly one decision wins, and it counts once it is recorded.
-/// Edited arguments are validated before the decision competes; arguments that do not fit leave the request open.
+/// Decides about the approval request of this call. Exactly one decision wins, and it counts after it is recorded.
+/// Edited arguments are validated before the decision competes. If they do not fit, the request stays open.
 ///
 /// Dropping the future withdraws nothing that was sent.
 ///

@@ -32,7 +32,7 @@ struct OfUser<W> {
 
 #[derive(Debug)]
 struct Unread<W> {
-    /// The changes since the last item; `None` where the reader must read all open requests first.
+    /// The changes since the last item. `None` if the reader must read all open requests first.
     changes: Option<VecDeque<InboxItem>>,
     /// Wakes the reader at the next change.
     reader: Option<W>,
@@ -60,7 +60,7 @@ impl<W> InboxTable<W> {
         self.forget_if_empty(user);
     }
 
-    /// Opens a request, and gives the readers to wake. A request that is asked again was told already.
+    /// Opens a request, and returns the readers to wake. A request that is asked again is not reported again.
     pub(super) fn opened(&mut self, request: Arc<ApprovalRequest>) -> Vec<W> {
         let max = self.max_changes;
         let of_user = self.of(&request.user);
@@ -70,7 +70,7 @@ impl<W> InboxTable<W> {
         }
     }
 
-    /// Closes a request of this user, and gives the readers to wake. A request that is not open changes nothing.
+    /// Closes a request of this user, and returns the readers to wake. A request that is not open changes nothing.
     pub(super) fn ended(&mut self, user: &UserId, call: CallId, end: ApprovalEnd) -> Vec<W> {
         let max = self.max_changes;
         let Some(of_user) = self.users.get_mut(user) else { return Vec::new() };
@@ -81,14 +81,14 @@ impl<W> InboxTable<W> {
         woken
     }
 
-    /// Closes all inboxes behind what they have not read, and gives the readers to wake.
+    /// Closes all inboxes after what they have not read, and returns the readers to wake.
     pub(super) fn close(&mut self) -> Vec<W> {
         self.is_closed = true;
         let inboxes = self.users.values_mut().flat_map(|of_user| of_user.inboxes.values_mut());
         inboxes.filter_map(|unread| unread.reader.take()).collect()
     }
 
-    /// Reads the next item of an inbox, or notes the reader that waits for it; `None` where nothing follows.
+    /// Reads the next item of an inbox, or notes the reader that waits for it. `None` if nothing follows.
     pub(super) fn read(
         &mut self,
         user: &UserId,
@@ -112,7 +112,7 @@ impl<W> InboxTable<W> {
         }
     }
 
-    /// Tells whether nothing is open and nothing is watched.
+    /// Returns whether nothing is open and nothing is watched.
     #[cfg(test)]
     pub(super) fn is_empty(&self) -> bool {
         self.users.is_empty()
@@ -132,7 +132,7 @@ impl<W> InboxTable<W> {
 }
 
 impl<W> OfUser<W> {
-    /// Tells a change to each inbox. One with too many unread changes drops them all and will read all open requests.
+    /// Adds a change to each inbox. One with too many unread changes drops them all and will read all open requests.
     fn tell(&mut self, item: &InboxItem, max_changes: usize) -> Vec<W> {
         for unread in self.inboxes.values_mut() {
             match &mut unread.changes {
@@ -180,7 +180,7 @@ mod tests {
         table.ended(&of.user, of.call, denied())
     }
 
-    /// Says in words what an inbox tells; the calls by their numbers.
+    /// Writes what an inbox reports in words, with the calls by their numbers.
     fn told(table: &mut Table, user: &UserId, inbox: InboxId) -> String {
         let number = |call: CallId| call.uuid().as_u128();
         match table.read(user, inbox, "reader") {

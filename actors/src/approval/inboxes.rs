@@ -1,4 +1,4 @@
-//! The inboxes of a runtime: each tells one user of approval requests that open and end, in all sessions.
+//! The inboxes of a runtime. Each reports to one user the approval requests that open and end, in all sessions.
 
 use std::{
     fmt,
@@ -14,8 +14,8 @@ use crate::protocol::{ApprovalEnd, ApprovalRequest, CallId, Limits, UserId};
 
 /// The inboxes of a runtime, with the open requests. Clones share them.
 ///
-/// They live outside the ConfirmActor, and the calls themselves tell them. So a restart of the actor changes nothing in
-/// them: a request is open until its call has recorded how it ended.
+/// They live outside of the ConfirmActor, and the calls themselves report to them. So a restart of the actor changes
+/// nothing in them: a request is open until its call has recorded how it ended.
 #[derive(Clone)]
 pub struct Inboxes(Arc<Mutex<InboxTable<Waker>>>);
 
@@ -34,27 +34,27 @@ impl Inboxes {
         Self(Arc::new(Mutex::new(InboxTable::new(limits.max_inbox_changes))))
     }
 
-    /// Watches the requests of this user from here on. The caller bounds the number of inboxes.
+    /// Watches the requests of this user from now on. The caller bounds the number of inboxes.
     #[must_use]
     pub fn watch(&self, user: &UserId) -> InboxReader {
         let inbox = self.table().watch(user);
         InboxReader { of: self.clone(), user: user.clone(), inbox }
     }
 
-    /// Tells that a person is asked. The request can be decided from here on.
+    /// Reports that a person is asked. The request can be decided from now on.
     pub(crate) fn opened(&self, request: Arc<ApprovalRequest>) {
         let woken = self.table().opened(request);
         wake(woken);
     }
 
-    /// Tells how the request of this call ended; changes nothing where none is open.
+    /// Reports how the request of this call ended. If none is open, nothing changes.
     pub(crate) fn ended(&self, user: &UserId, call: CallId, end: ApprovalEnd) {
         let woken = self.table().ended(user, call, end);
         wake(woken);
     }
 
-    /// Ends all inboxes behind what they have not read: the runtime shuts down. Requests that are open stay open in the
-    /// ledger.
+    /// Ends all inboxes after what they have not read, because the runtime shuts down. Requests that are open stay open
+    /// in the ledger.
     pub fn close(&self) {
         let woken = self.table().close();
         wake(woken);
@@ -66,7 +66,8 @@ impl Inboxes {
 }
 
 impl InboxReader {
-    /// Gives the next item, or wakes the context's task once there is one; `None` once the runtime has shut down.
+    /// Returns the next item, or wakes the context's task as soon as there is one. Returns `None` after the runtime has
+    /// shut down.
     pub fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<InboxItem>> {
         self.of.table().read(&self.user, self.inbox, context.waker().clone())
     }
@@ -85,7 +86,7 @@ impl fmt::Debug for Inboxes {
     }
 }
 
-/// Wakes readers, not under the lock: a reader may read at once.
+/// Wakes readers. Must not be called under the lock, because a reader may read at once.
 fn wake(readers: Vec<Waker>) {
     readers.into_iter().for_each(Waker::wake);
 }

@@ -21,7 +21,7 @@ pub enum ConfirmMsg {
         tool: Arc<RegisteredTool>,
         /// The moment at which the request expires.
         due: Instant,
-        /// Receives the decision that won; `None` where the request expired without one.
+        /// Receives the decision that won, or `None` if the request expired without one.
         reply: oneshot::Sender<Option<CheckedDecision>>,
     },
     /// Decides about a request. Exactly one decision about a request wins.
@@ -46,7 +46,7 @@ pub enum ConfirmMsg {
         /// Receives the tool, or why no decision would count.
         reply: oneshot::Sender<Result<Arc<RegisteredTool>, DecisionError>>,
     },
-    /// Closes a request because its call does not wait for it any more.
+    /// Closes a request because its call no longer waits for it.
     Withdraw {
         /// The call of the request.
         call: CallId,

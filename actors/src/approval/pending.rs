@@ -41,8 +41,8 @@ impl<W> Pending<W> {
         self.open.insert(call, Open { request, due, waiter });
     }
 
-    /// Gives the waiter of a request about which this user may decide now; the request stays open. A wrong or late decision
-    /// is an error.
+    /// Returns the waiter of a request about which this user may decide now. The request stays open. A wrong or late
+    /// decision is an error.
     pub(super) fn decidable(
         &self,
         call: CallId,
@@ -82,7 +82,7 @@ impl<W> Pending<W> {
         Some(open.waiter)
     }
 
-    /// Closes every request that is due, and gives their waiters.
+    /// Closes every request that is due, and returns their waiters.
     pub(super) fn expire(&mut self, now: Instant) -> Vec<W> {
         let mut expired = Vec::new();
         while let Some((_, call)) = self.deadlines.first().copied().filter(|(due, _)| *due <= now) {
@@ -91,7 +91,7 @@ impl<W> Pending<W> {
         expired
     }
 
-    /// Gives the earliest deadline.
+    /// Returns the earliest deadline.
     pub(super) fn next_due(&self) -> Option<Instant> {
         self.deadlines.first().map(|(due, _)| *due)
     }

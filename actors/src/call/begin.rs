@@ -1,4 +1,4 @@
-//! Beginning a call without a model: a new one, or the one that its key names already.
+//! Beginning a call without a model: a new one, or the one that its key already names.
 
 use std::sync::Arc;
 
@@ -44,11 +44,11 @@ pub struct CallRequest {
     pub arguments: Arc<str>,
     /// The language of reasons and questions.
     pub locale: Locale,
-    /// The user's time zone. An unknown one refuses only a call that begins: a key finds its call without it.
+    /// The user's time zone. An unknown one refuses only a call that begins, because a key finds its call without it.
     pub time_zone: Result<Arc<str>, UnknownTimeZone>,
     /// Who is asked if its tool needs an approval.
     pub asks: Asks,
-    /// The session after whose last entry it stands; `None` for one of its own.
+    /// The session after whose last entry the call comes. `None` for one of its own.
     pub session: Option<SessionId>,
     /// The key under which it begins once.
     pub key: Option<IdempotencyKey>,
@@ -61,10 +61,10 @@ impl DirectCalls {
         Self { context, sessions, keyed: KeyedCalls::default() }
     }
 
-    /// Begins a call, or finds the one that its key names already, whether that runs or has ended. Its session sleeps
-    /// meanwhile.
+    /// Begins a call, or finds the one that its key already names, whether that runs or has ended. Its session sleeps
+    /// while it runs.
     ///
-    /// Dropping the future begins nothing; once it has returned the call, that runs to its end.
+    /// If the future is dropped before it returns, nothing begins. Afterwards the call runs to its end.
     ///
     /// # Errors
     /// [`Error`] says why no call began, or that the key names another call.
@@ -103,8 +103,8 @@ impl DirectCalls {
         }
     }
 
-    /// Finds the call in the ledger, which has it over: nothing of it runs in this process. One without an end gets it
-    /// now, and does not run again.
+    /// Finds the call in the ledger. Nothing of it runs in this process, so a call without an end is ended now, and
+    /// does not run again.
     async fn recorded(&self, id: CallId, user: &UserId) -> Result<Option<Arc<SharedCall>>, Error> {
         let rows = self.context.store.store().calls(&LedgerFilter::call(id)).await?;
         let Some(row) = rows.into_iter().next() else { return Ok(None) };
@@ -204,7 +204,7 @@ fn wanted(request: &CallRequest) -> WantedCall {
     WantedCall::new(request.name.clone(), request.arguments.clone())
 }
 
-/// Gives the session of a call: the named one, or one of its own.
+/// Returns the session of a call: the named one, or one of its own.
 fn session_of(named: Option<&SessionId>, id: CallId) -> Result<SessionId, Error> {
     match named {
         Some(session) => Ok(session.clone()),

@@ -1,4 +1,4 @@
-//! The end of a call without a model: its callers receive it once, and the ledger has it as soon as the store takes it.
+//! The end of a call without a model. Its callers receive it once, and the ledger has it as soon as the store takes it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -22,8 +22,8 @@ impl CallEnding {
     /// Makes the recipient of the end. It drops what is held before it publishes an end that the ledger has. If the
     /// pipeline was lost, a task in `tasks` reads the end from the ledger, or records it.
     ///
-    /// If the store did not take the end of a call that the ledger has, the callers receive it without that. What is held
-    /// is dropped once the ledger has an end: a session that woke earlier would not show the call.
+    /// If the store did not take the end of a call that the ledger has, the callers receive the end anyway. What is
+    /// held is dropped only after the ledger has an end, because a session that woke earlier would not show the call.
     pub(super) fn recipient(
         self,
         tasks: TaskTracker,

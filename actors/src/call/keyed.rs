@@ -46,8 +46,8 @@ impl<C> KeyedCalls<C> {
 }
 
 impl<C> KeyedCall<C> {
-    /// Waits until no other caller begins the call, and gives the call that runs, if one does. As long as the guard is
-    /// held, no other caller begins it.
+    /// Waits until no other caller begins the call, and returns the call that runs, if there is one. As long as the
+    /// guard is held, no other caller begins it.
     pub(super) async fn running(&self) -> AsyncGuard<'_, Weak<C>> {
         self.running.lock().await
     }

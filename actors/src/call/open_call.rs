@@ -1,4 +1,4 @@
-//! A call that no pipeline brings to its end any more: it is ended as soon as the store takes an end.
+//! A call that no pipeline will end: it is ended as soon as the store takes an end.
 
 use std::sync::Arc;
 
@@ -44,7 +44,7 @@ impl OpenCall {
         false
     }
 
-    /// Waits before the store is asked once more. True if the runtime shuts down.
+    /// Waits before the store is asked again. Returns true if the runtime shuts down.
     async fn runtime_ends_within_pause(&self, failures: u32) -> bool {
         let pause = self.calls.limits.retry_pause(failures);
         timeout(pause, self.calls.closing.cancelled()).await.is_ok()
@@ -72,7 +72,8 @@ impl OpenCall {
     }
 }
 
-/// The open calls whose callers went with their process, and whose end the store did not take when the runtime started.
+/// The open calls whose callers ended with their process, and whose end the store did not take when the runtime
+/// started.
 #[derive(Debug)]
 #[must_use = "dropped, it leaves its calls open until the next start"]
 pub struct AbandonedCalls(Vec<OpenCall>);
@@ -95,8 +96,8 @@ impl AbandonedCalls {
         Self(left)
     }
 
-    /// Ends each of its calls in a task of its own, as soon as the store takes that. Until then the session of a call does
-    /// not wake, as while the call ran.
+    /// Ends each of its calls in a task of its own, as soon as the store takes that. Until then the session of a call
+    /// does not wake, as while the call ran.
     pub fn end_later(self, sessions: &SessionRegistry, tasks: &TaskTracker) {
         for call in self.0 {
             let DispatchRequest { session, user, .. } = &*call.request;

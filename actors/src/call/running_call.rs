@@ -11,16 +11,16 @@ use crate::{
     protocol::{ApprovalRequest, CallId, Locale, SessionId, ToolProgress, call_envelope},
 };
 
-/// A call without a model that has begun. Dropping it cancels nothing: the call runs to its end, and the ledger has that.
-/// Handles of the same key share one call, and a clone reads requests and progress on its own.
+/// A call without a model that has begun. Dropping it cancels nothing: the call runs to its end, which the ledger has.
+/// Handles of the same key share one call. A clone reads requests and progress on its own.
 #[derive(Debug, Clone)]
 pub struct RunningCall {
     call: Arc<SharedCall>,
     context: Arc<CallContext>,
     locale: Locale,
-    /// How many times the call had asked when this handle last gave a request.
+    /// How many times the call had asked when this handle last returned a request.
     given: u64,
-    /// How many reports of progress the handler had made when this handle last gave one.
+    /// How many reports of progress the handler had made when this handle last returned one.
     read: u64,
 }
 
@@ -33,21 +33,21 @@ impl RunningCall {
         Self { call, context, locale, given: 0, read: 0 }
     }
 
-    /// Gives the id under which the ledger names this call.
+    /// Returns the id under which the ledger names this call.
     #[must_use]
     pub fn id(&self) -> CallId {
         self.call.id
     }
 
-    /// Gives the session under which the ledger has it.
+    /// Returns the session under which the ledger has it.
     #[must_use]
     pub fn session(&self) -> &SessionId {
         &self.call.session
     }
 
-    /// Waits until a person is asked about the call, and gives the request; `None` once the call has ended. A request
-    /// that is open already is given at once. It is given once, and once more where a decision on its way may have been
-    /// lost: deciding again is harmless.
+    /// Waits until a person is asked about the call, and returns the request, or `None` after the call has ended. A
+    /// request that is already open is returned at once. Each request is returned once, and again if a decision that
+    /// was sent may have been lost. Deciding again is harmless.
     ///
     /// Dropping the future loses nothing.
     pub async fn request(&mut self) -> Option<Arc<ApprovalRequest>> {
@@ -59,8 +59,8 @@ impl RunningCall {
         Some(request)
     }
 
-    /// Waits until the handler reports how far it has come, and gives the newest report; `None` once the call has ended.
-    /// Each report is given once, and those that a newer one has overtaken are not.
+    /// Waits until the handler reports how far it has come, and returns the newest report, or `None` after the call has
+    /// ended. No report is returned twice, and those that a newer one has replaced are not returned.
     ///
     /// Dropping the future loses nothing.
     pub async fn progress(&mut self) -> Option<ToolProgress> {
@@ -71,7 +71,7 @@ impl RunningCall {
         newest
     }
 
-    /// Waits until the call has what is looked for; `None` once it has ended.
+    /// Waits until the call has what is looked for. Returns `None` after it has ended.
     async fn next<T>(&self, look: impl Fn(&Stage) -> Option<T>) -> Option<T> {
         let (mut stage, mut found) = (self.call.stage.subscribe(), None);
         let has_news = |now: &Stage| {
@@ -82,9 +82,9 @@ impl RunningCall {
         found
     }
 
-    /// Dismisses the call for every holder of it. An open request ends as `dismissed`, and a call that has not begun
-    /// does not run. A handler that has begun commits, as does a call whose approval counts, and only the result is
-    /// discarded. After the end it changes nothing.
+    /// Dismisses the call for all its holders. An open request ends as `dismissed`, and a call that has not begun does
+    /// not run. A handler that has begun commits, and so does a call whose approval counts; only the result is
+    /// discarded. After the end this changes nothing.
     pub fn dismiss(&self) {
         self.call.dismissal.cancel();
     }

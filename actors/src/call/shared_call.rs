@@ -51,15 +51,15 @@ impl SharedCall {
         Self { id, session, wanted, dismissal, stage, entry }
     }
 
-    /// Tells whether it is of this tool and these arguments, and in this session. Arguments are compared as JSON, where
-    /// both are that.
+    /// Returns whether it is of this tool and these arguments, and in this session. Arguments are compared as JSON, if
+    /// both are JSON.
     pub(super) fn is(&self, wanted: &WantedCall, session: &SessionId) -> bool {
         self.session == *session
             && self.wanted.name == wanted.name
             && are_same(&self.wanted.arguments, &wanted.arguments)
     }
 
-    /// Tells whether its end is known here and the ledger does not have it. A later caller asks the ledger then.
+    /// Returns whether its end is known here and the ledger does not have it. A later caller then asks the ledger.
     pub(super) fn has_unrecorded_end(&self) -> bool {
         self.stage.borrow().end.as_ref().is_some_and(|end| !end.is_recorded)
     }
@@ -82,7 +82,7 @@ impl SharedCall {
         }
     }
 
-    /// Notes a report of its handler. Gives back whether the call goes on.
+    /// Notes a report of its handler. Returns whether the call goes on.
     pub(super) fn reports(&self, report: ToolProgress) -> bool {
         self.stage.send_if_modified(|stage| {
             let goes_on = stage.end.is_none();

@@ -1,4 +1,4 @@
-//! The shell of the DispatcherActor: it keeps no state of its own beside the calls that run.
+//! The shell of the DispatcherActor. It keeps no state but the calls that run.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use super::{CallContext, DispatcherMsg, call, responder::Responder};
 use crate::{failpoint::failpoint, mailbox::answer, protocol::Bound};
 
-/// Brings calls to their end. Killing it changes no outcome: calls run on their own.
+/// Brings calls to their end. Killing it changes no outcome, because calls run on their own.
 #[derive(Debug)]
 pub struct DispatcherActor;
 
@@ -32,8 +32,8 @@ impl Actor for DispatcherActor {
     ) -> Result<(), ActorProcessingErr> {
         failpoint("dispatcher.handle").await?;
         match msg {
-            // Checking up to 1 MiB of arguments is slow work, so it does not happen here. Boxed: a task's future is
-            // moved as a whole about ten times.
+            // Checking up to 1 MiB of arguments is slow work, so it does not happen here. Boxed, because a task's
+            // future is moved about ten times.
             DispatcherMsg::Dispatch { request, reply } => {
                 let reply = Responder::new(&request, reply, context);
                 context.tasks.spawn(Box::pin(call::begin(request, reply, context.clone())));

@@ -1,5 +1,5 @@
-//! Asking a person about a call: the one way to wait for an approval. The request is durable first, is made of what is
-//! stored, and ends once.
+//! Asking a person about a call, which is the one way to wait for an approval. The request is durable first, is made of
+//! what is stored, and ends once.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ use crate::{
     },
 };
 
-/// Asks a person about the call, and gives the decision with its moment. A request that the ledger has open until this
-/// moment is asked again as it was; any other is admitted and made durable first.
+/// Asks a person about the call, and returns the decision with its moment. A request that is still open in the ledger
+/// is asked again as it was. Any other is admitted and made durable first.
 ///
 /// # Errors
 /// [`NotRun`] says how the call ends without a decision.
@@ -50,13 +50,14 @@ pub(super) async fn ask(
     let decision = decision(&request, checked, context).await?;
     let passed = failpoint("ask.decided").await.map_err(StoreError::from);
     passed.map_err(|error| NotRun::store(&error, checked.request()))?;
-    // The store goes by the time of day and refuses a later decision; such a decision is never told to count.
+    // The store compares with the time of day and refuses a later decision. So no person learns of a later one that it
+    // counts.
     let at = context.clock.now();
     if at >= request.expires_at {
         decision.tell(Err(DecisionError::NotOpen));
         return Err(NotRun::ended(CancelReason::Expired));
     }
-    // Arguments that were typed and are unchanged are a plain yes: no change is told.
+    // Arguments that were typed and are unchanged are a plain approval, so no change is reported.
     let is_same = matches!(decision.get(), Decision::Edit { arguments } if checked.digest_of(arguments) == request.digest);
     Ok((if is_same { decision.unedited() } else { decision }, at))
 }
@@ -91,7 +92,7 @@ async fn open(
     Ok(permit)
 }
 
-/// Takes a permit for a request that was admitted before its process ended. So it waits as long as a person may decide.
+/// Takes a permit for a request that was admitted before its process ended, so it waits as long as a person may decide.
 async fn permit_again(
     expires_at: Timestamp,
     checked: &CheckedCall,
@@ -107,7 +108,7 @@ async fn permit_again(
     }
 }
 
-/// Reads the request from the ledger: what is shown is what is stored.
+/// Reads the request from the ledger, so that what is shown is what is stored.
 async fn stored(checked: &CheckedCall, record: &Record) -> Result<ApprovalRequest, StoreError> {
     failpoint("ask.reads").await?;
     let request = request(record.row().await?, checked)?;
@@ -115,7 +116,7 @@ async fn stored(checked: &CheckedCall, record: &Record) -> Result<ApprovalReques
     Ok(request)
 }
 
-/// Makes the request of the ledger's row, where that is what would run.
+/// Makes the request from the ledger's row, if that is what would run.
 pub(super) fn request(
     stored: LedgerRow,
     checked: &CheckedCall,
@@ -176,8 +177,8 @@ async fn shown(checked: &CheckedCall, context: &CallContext) -> Shown {
     Shown { text: text.into(), consequence: written.consequence }
 }
 
-/// Asks the tool for the consequence by what the store has now. Where that cannot be read, the person is asked
-/// without it.
+/// Asks the tool for the consequence from what the store has now. If that cannot be read, the person is asked without
+/// it.
 async fn seen(arguments: &Value, checked: &CheckedCall, context: &CallContext) -> Option<String> {
     let tool = checked.tool();
     if !tool.tool().looks_before_asking() {
@@ -218,13 +219,13 @@ async fn decision(
         let (asked, tool) = (request.clone(), checked.tool().clone());
         // If the actor is gone, the sender of the reply is gone with the message.
         let _ = confirm.cast(ConfirmMsg::Ask { request: asked, tool, due, reply });
-        // Only now, because a listener may decide at once. When asked again it is told again, because a decision on its
-        // way is lost too.
+        // Only now, because a listener may decide at once. A request that is asked again is reported again, because a
+        // decision on its way is lost too.
         context.inboxes.opened(request.clone());
         let told = Box::new((**request).clone());
         call.news.tell(DispatcherEvent::ApprovalRequested { request: told });
         tokio::select! {
-            // A decision that has arrived counts, also where the turn was dismissed at the same moment.
+            // A decision that has arrived counts, even if the turn was dismissed at the same moment.
             biased;
             decision = &mut decision => {
                 if let Ok(decision) = decision {
@@ -252,7 +253,7 @@ async fn decision(
     }
 }
 
-/// Gives the decision that came, unless the turn was dismissed before because none had come.
+/// Returns the decision that came, unless the turn was dismissed before because none had come.
 fn counted(
     decision: Option<CheckedDecision>,
     call: &DispatchRequest,
@@ -266,7 +267,7 @@ fn counted(
     Err(NotRun::ended(CancelReason::Dismissed))
 }
 
-/// Takes the decision that won just now, which counts; from here on none can win.
+/// Takes the decision that won just now, which counts. From here on none can win.
 fn last_word<T>(decision: &mut oneshot::Receiver<T>) -> Option<T> {
     decision.close();
     decision.try_recv().ok()

@@ -1,4 +1,4 @@
-//! The second step of a call: a person's yes, where one is needed. Only this file makes an [`AuthorizedCall`].
+//! The second step of a call: a person's approval, if one is needed. Only this file makes an [`AuthorizedCall`].
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct AuthorizedCall {
     checked: CheckedCall,
-    /// The digest of what was checked, and approved where that was needed.
+    /// The digest of what was checked, and approved if that was needed.
     digest: Digest,
     /// The moment after which its approval cannot be used.
     usable_until: Option<Timestamp>,
@@ -42,12 +42,12 @@ impl AuthorizedCall {
         self.digest
     }
 
-    /// Gives the time for which its approval still counts.
+    /// Returns the time for which its approval still counts.
     pub(super) fn usable_for(&self, now: Timestamp) -> Duration {
         self.usable_until.map_or(Duration::MAX, |end| now.until(end))
     }
 
-    /// Tells whether a person said yes to it, now or before.
+    /// Returns whether a person approved it, now or before.
     pub(super) const fn is_approved(&self) -> bool {
         self.usable_until.is_some()
     }
@@ -59,8 +59,8 @@ impl AuthorizedCall {
     }
 }
 
-/// Authorizes a call: at once where the tool's effect and predicate require no approval, and otherwise with one.
-/// The request for one is durable before a person is asked, and the approval before the call runs.
+/// Authorizes a call: at once if the tool's effect and predicate require no approval, and otherwise with one. The
+/// request for one is durable before a person is asked, and the approval before the call runs.
 ///
 /// # Errors
 /// [`NotRun`] says how the call ends instead.
@@ -86,8 +86,8 @@ pub(super) async fn authorize(
     }
 }
 
-/// Gets an approval: one that the ledger has, one that rests on a standing approval, or a person's. Gives the moment
-/// until which it can be used.
+/// Obtains an approval: one that the ledger has, one that rests on a standing approval, or a person's. Returns the
+/// moment until which it can be used.
 async fn approval(
     checked: &mut CheckedCall,
     record: &mut Record,
@@ -101,7 +101,7 @@ async fn approval(
         }
         Some(expires_at)
     } else {
-        // A standing approval is for a user that sees its effects: after a dismissal it covers no call.
+        // A standing approval is for a user that sees its effects, so after a dismissal it covers no call.
         if let Some(reason) = request.cancellation.before_approval() {
             return Err(NotRun::because(reason));
         }
@@ -123,20 +123,20 @@ fn must_ask(checked: &CheckedCall) -> bool {
     tool.spec().effect == EffectPolicy::Destructive && tool.tool().asks(checked.arguments())
 }
 
-/// Gives the call as the ledger has it, if a person was asked about it before its process ended.
+/// Returns the call as the ledger has it, if a person was asked about it before its process ended.
 fn asked_before(request: &DispatchRequest) -> Option<&LedgerRow> {
     let ledger_row = request.ledger_row.as_deref()?;
     matches!(ledger_row.state, CallState::Awaiting | CallState::Approved).then_some(ledger_row)
 }
 
-/// Goes on with a request or an approval that the ledger has, with the same digest. Gives the moment until which it
+/// Goes on with a request or an approval that the ledger has, with the same digest. Returns the moment until which it
 /// counts.
 fn go_on(
     asked: &LedgerRow,
     checked: &mut CheckedCall,
     context: &CallContext,
 ) -> Result<Timestamp, NotRun> {
-    // What was shown, or what the user made of it, is told as the ledger has it, whatever becomes of the call.
+    // What was shown, or what the user changed in it, is reported as the ledger has it, whatever becomes of the call.
     checked.restore(asked.arguments.clone(), asked.shown.clone());
     let request = checked.request();
     if let Some(reason) = request.cancellation.before_approval() {
@@ -144,7 +144,7 @@ fn go_on(
         let reason = if is_asked { CancelReason::Dismissed } else { reason };
         return Err(NotRun::because(reason));
     }
-    // An approval counts only where it was sealed, whatever the tables say.
+    // An approval counts only if its seal fits, whatever the tables say.
     if let Err(error) = asked.check_seal(context.store.store().keys()) {
         error!(call = %asked.call, %error, "an approval in the ledger does not count");
         return Err(NotRun::error("approval_not_sealed", &Text::NotSealed, request));
@@ -164,8 +164,8 @@ fn go_on(
     })
 }
 
-/// Records an approval of this call that rests on a standing approval. `None` where the user must be asked, also where
-/// the standing approval was revoked at this moment.
+/// Records an approval of this call that rests on a standing approval. Returns `None` if the user must be asked, also
+/// if the standing approval was revoked at this moment.
 async fn by_standing_approval(
     checked: &CheckedCall,
     record: &mut Record,
@@ -199,7 +199,7 @@ async fn by_standing_approval(
     }
 }
 
-/// Gives a standing approval that covers the call, and the number that this use of it would have.
+/// Returns a standing approval that covers the call, and the number that this use of it would have.
 async fn covering(
     checked: &CheckedCall,
     at: Timestamp,
@@ -234,14 +234,14 @@ async fn covering(
     Ok(None)
 }
 
-/// Gives the digest of the resource to which a standing approval about this call is bound, where the tool names one.
+/// Returns the digest of the resource to which a standing approval about this call is bound, if the tool names one.
 fn resource(checked: &CheckedCall, context: &CallContext) -> Option<Digest> {
     let tool = checked.tool().tool();
     let resource = tool.resource(checked.arguments(), &context.tool_context(checked.request()))?;
     Some(text_digest(&resource.key))
 }
 
-/// Records a decision. Gives the moment until which the approval can be used.
+/// Records a decision. Returns the moment until which the approval can be used.
 async fn decide(
     decision: CheckedDecision,
     at: Timestamp,
@@ -273,13 +273,13 @@ async fn decide(
     Ok(usable_until)
 }
 
-/// Gives the error of a decision that could not be recorded.
+/// Returns the error of a decision that could not be recorded.
 const fn not_counted(cause: &StoreError) -> DecisionError {
     if cause.may_have_happened() { DecisionError::NotKnown } else { DecisionError::NotRecorded }
 }
 
-/// Tells how a request ended, after the store has it. An end that the store does not have is told as no person's
-/// decision.
+/// Publishes how a request ended, after the store has it. An end that the store does not have is not published as a
+/// person's decision.
 pub(super) fn approval_ended(
     request: &DispatchRequest,
     end: ApprovalEnd,
@@ -317,7 +317,7 @@ fn sealed(
     context.store.store().keys().sealed(&request.session, request.call.id, at, approved)
 }
 
-/// Gives the approval that "always" means, as the request says.
+/// Returns the approval that "always" means, as the request says.
 fn always(checked: &CheckedCall, at: Timestamp, context: &CallContext) -> Approval {
     Approval::Always {
         schema: checked.schema(),

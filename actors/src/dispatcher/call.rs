@@ -35,8 +35,8 @@ use crate::{
 
 /// Checks a call and starts its actors. A refusal needs none.
 ///
-/// Here and below, rare branches are boxed: a future is moved as a whole when it begins, with the branches that it
-/// never takes.
+/// Here and below, rare branches are boxed, because a future is moved when it begins, together with the branches that
+/// it never takes.
 pub(super) async fn begin(
     request: Arc<DispatchRequest>,
     reply: Responder,
@@ -67,7 +67,7 @@ async fn may_begin(
 
 /// Makes the end of a call that was cancelled before it began.
 fn interrupted(request: &DispatchRequest, interruption: Interruption) -> NotRun {
-    // An open question ends as its screen was told.
+    // An open question ends as its screen has shown.
     let is_asked = request.ledger_row.as_ref().is_some_and(|row| row.state == CallState::Awaiting);
     match interruption {
         Interruption::Ends(_) if is_asked => NotRun::because(CancelReason::Dismissed),
@@ -123,7 +123,7 @@ async fn refuse(
     let NotRun::Ends { finished, .. } = not_run else {
         return reply.send(DispatcherEvent::Left { call: request.call.id });
     };
-    // The outcome tells what the ledger has. Refused arguments are kept as the text that the model wrote.
+    // The outcome reports what the ledger has. Refused arguments are kept as the text that the model wrote.
     let arguments = match &request.ledger_row {
         Some(ledger_row) => ledger_row.arguments.clone(),
         None => Value::from(&*request.call.arguments).into(),
@@ -147,7 +147,7 @@ struct Call {
 }
 
 enum CallMsg {
-    /// A plain handler passed its deadline: the caller is told, the handler goes on.
+    /// A plain handler passed its deadline: the caller is answered, and the handler goes on.
     Early(CallEnd),
 }
 
@@ -202,7 +202,7 @@ impl Actor for CallActor {
                 match state.take::<PipelineState>().ok().and_then(|run| run.end) {
                     Some(Ran::Ended(end)) => call.answer(end),
                     Some(Ran::Left) => call.leave(),
-                    // The answer was given early; its caller is told this resolution afterwards.
+                    // The answer was sent early, and its caller receives this resolution afterwards.
                     Some(Ran::Late(Some(resolved))) => {
                         call.request.late.tell(resolved);
                     }
@@ -306,7 +306,7 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
     ran
 }
 
-/// Records the end of a call that does not run, and tells its person.
+/// Records the end of a call that does not run, and answers its person.
 async fn unrun(
     checked: &CheckedCall,
     not_run: NotRun,

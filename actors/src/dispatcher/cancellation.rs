@@ -31,8 +31,8 @@ pub enum CancelCause {
     /// The user left: open questions end, and results of handlers that run are discarded. With [`OnDismiss::Stop`] no
     /// other call begins.
     Dismissed(OnDismiss),
-    /// The turn lost its actor, or the runtime ends. A call that has not begun stays where the ledger has it, and goes on
-    /// with its turn. A handler that runs goes on to its end.
+    /// The turn lost its actor, or the runtime ends. A call that has not begun stays as it is in the ledger, and goes
+    /// on with its turn. A handler that runs goes on to its end.
     Suspended,
 }
 
@@ -41,7 +41,7 @@ pub enum CancelCause {
 pub(super) enum Interruption {
     /// It ends with this reason.
     Ends(CancelReason),
-    /// It stays where the ledger has it.
+    /// It stays as it is in the ledger.
     Stays,
 }
 
@@ -67,16 +67,16 @@ impl Default for Cancellation {
 }
 
 impl Cancellation {
-    /// Makes the cancellation of a turn. The end of the runtime, which this token tells, suspends it. The token is asked
-    /// often and has a lock, so each session needs its own.
+    /// Makes the cancellation of a turn. The end of the runtime, which cancels this token, suspends the turn. The token
+    /// is asked often and has a lock, so each session needs its own.
     #[must_use]
     pub fn new(closing: CancellationToken) -> Self {
         let handler = Cancelled::new(closing.child_token(), closing.clone());
         Self::with(closing.clone(), CancelCause::Suspended, handler, closing)
     }
 
-    /// Makes the cancellation of a call without a turn. Its caller leaves with the first token. The second is the runtime's end,
-    /// of which the first may be a child.
+    /// Makes the cancellation of a call without a turn. Its caller leaves with the first token. The second is the
+    /// runtime's end, of which the first may be a child.
     #[must_use]
     pub fn of_caller(leaves: CancellationToken, runtime_closes: CancellationToken) -> Self {
         let handler = Cancelled::new(leaves.clone(), runtime_closes.clone());
@@ -95,8 +95,8 @@ impl Cancellation {
         Self { signal: Arc::new(signal), handler, is_behind: false }
     }
 
-    /// Cancels the turn, its calls and the handlers that run for it. A call that is dispatched from here on has a
-    /// handler that only the next cause cancels.
+    /// Cancels the turn, its calls and the handlers that run for it. The handlers of calls that are dispatched from now
+    /// on are cancelled only by the next cause.
     pub fn cancel(&mut self, cause: CancelCause) {
         self.signal.causes.fetch_or(Causes::of(cause).0, Ordering::AcqRel);
         self.signal.changed.notify_waiters();
@@ -109,15 +109,15 @@ impl Cancellation {
         });
     }
 
-    /// Copies it for a call that is dispatched now. The result of a call that begins behind a dismissal counts: it
-    /// belongs to a turn that was to go on.
+    /// Copies it for a call that is dispatched now. The result of a call that begins after a dismissal counts, because
+    /// it belongs to a turn that was to go on.
     #[must_use]
     pub fn from_here(&self) -> Self {
         Self { is_behind: self.causes().is_dismissed(), ..self.clone() }
     }
 
-    /// Forbids every decision about the approval request that is open. False where a decision has come: the call goes on
-    /// with it, and nothing is forbidden.
+    /// Forbids every decision about the approval request that is open. Returns false if a decision has come: the call
+    /// then goes on with it, and nothing is forbidden.
     #[must_use]
     pub fn forbid_decision(&self) -> bool {
         let forbidden = |come| Causes(come).forbid_decision().map(|Causes(causes)| causes);
@@ -130,7 +130,7 @@ impl Cancellation {
         self.signal.causes.fetch_and(!Causes::DECIDED, Ordering::AcqRel);
     }
 
-    /// Marks that a call of the turn waits no more. Tells whether the decision that it got counts.
+    /// Marks that a call of the turn no longer waits. Returns whether the decision that it received counts.
     pub(super) fn decided(&self) -> bool {
         let come = self.signal.causes.fetch_or(Causes::DECIDED, Ordering::AcqRel);
         come & Causes::UNDECIDED == 0
@@ -141,12 +141,12 @@ impl Cancellation {
         self.signal.causes.load(Ordering::Acquire) & Causes::DECIDED != 0
     }
 
-    /// Gives the signal that a handler sees.
+    /// Returns the signal that a handler sees.
     pub(super) fn handler(&self) -> Cancelled {
         self.handler.clone()
     }
 
-    /// Tells why no person is asked about a call from now on.
+    /// Returns why no person is asked about a call from now on, if that is so.
     pub(super) fn before_approval(&self) -> Option<CancelReason> {
         self.causes().before_approval()
     }
@@ -156,7 +156,8 @@ impl Cancellation {
         self.until(Causes::of_approval).await
     }
 
-    /// Tells whether a handler does not begin any more. An approval that was told to count does count.
+    /// Returns what becomes of a call whose handler may no longer begin, or `None` if it may. An approval that was said
+    /// to count does count.
     pub(super) fn before_handler(&self, is_approved: bool) -> Option<Interruption> {
         self.causes().before_handler(is_approved)
     }
@@ -166,7 +167,7 @@ impl Cancellation {
         self.until(|causes| causes.before_handler(is_approved)).await
     }
 
-    /// Tells whether the result of a handler that ends now is discarded.
+    /// Returns whether the result of a handler that ends now is discarded.
     pub(super) fn discards(&self) -> bool {
         !self.is_behind && self.causes().discard()
     }

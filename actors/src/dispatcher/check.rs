@@ -60,8 +60,8 @@ impl CheckedCall {
         digest(&self.schema, arguments, user, session, call.id, self.shown())
     }
 
-    /// Replaces arguments and shown texts by those of the ledger. The arguments fit the schema that their digest names;
-    /// no other schema and no other text give that digest.
+    /// Replaces arguments and shown texts by those of the ledger. The arguments fit the schema that their digest names,
+    /// because no other schema and no other text have that digest.
     pub(super) fn restore(&mut self, arguments: Arc<Value>, shown: Option<Box<Shown>>) {
         self.shown = shown;
         self.digest = self.digest_of(&arguments);
@@ -74,7 +74,7 @@ impl CheckedCall {
         self.digest = self.digest_of(&self.arguments);
     }
 
-    /// Copies the call with the arguments that the user typed, where the decision has some.
+    /// Copies the call with the arguments that the user typed, if the decision has some.
     pub(super) fn edited(&self, decision: &CheckedDecision) -> Option<Self> {
         let Decision::Edit { arguments } = decision.get() else { return None };
         Some(Self {

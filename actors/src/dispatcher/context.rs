@@ -23,21 +23,21 @@ use crate::{
 pub struct CallContext {
     /// The tools by name.
     pub registry: Arc<ToolRegistry>,
-    /// The bounds that the embedder set for the whole runtime.
+    /// The bounds that the application set for the runtime.
     pub limits: Arc<Limits>,
     /// The store in which calls are recorded.
     pub store: StoreHandle,
     /// The actor that holds the open approval requests.
     pub confirm: Address<ConfirmMsg>,
-    /// The inboxes that are told of approval requests.
+    /// The inboxes to which approval requests are reported.
     pub inboxes: Inboxes,
     /// The languages in which persons read of calls.
     pub languages: Languages,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// The values that the embedder handed in.
+    /// The values that the application passed in.
     pub extensions: Extensions,
-    /// Running calls outlive their caller; shutdown waits for them.
+    /// The tracker of running calls, which outlive their callers. Shutdown waits for them.
     pub tasks: TaskTracker,
     /// Cancelled when the runtime ends.
     pub closing: CancellationToken,
@@ -106,7 +106,7 @@ impl CallContext {
         }
     }
 
-    /// Says texts in these languages.
+    /// Sets the languages of its texts.
     #[must_use]
     pub fn speaking(self, languages: Languages) -> Self {
         Self { languages, ..self }
@@ -118,17 +118,17 @@ impl CallContext {
         HandlerRuns { handlers: self.handlers.clone(), call }
     }
 
-    /// Tells whether a handler of this call runs that will itself report its effect outside of the store.
+    /// Returns whether a handler of this call runs that will itself report its effect outside of the store.
     #[must_use]
     pub fn is_running(&self, call: CallId) -> bool {
         self.handlers.running().contains(&call)
     }
 
-    /// Makes the context that a handler is given.
+    /// Makes the context of a handler.
     pub(super) fn tool_context(&self, request: &DispatchRequest) -> ToolContext {
         let readers = request.progress.clone();
         let pass = move |report| {
-            // A report behind the end of its call has no reader.
+            // A report after the end of its call has no reader.
             let _ = readers.tell(report);
         };
         let Limits { max_progress_bytes, progress_pause, .. } = *self.limits;

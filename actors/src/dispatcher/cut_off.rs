@@ -1,4 +1,5 @@
-//! The ends of calls that no process goes on with: what never began is withdrawn, and is no fault of its tool.
+//! The ends of calls with which no process goes on. A call that never began is withdrawn, which is no fault of its
+//! tool.
 
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use crate::{
     protocol::{CallResult, CancelReason, EffectPolicy, Fault, Locale, ToolOutcome},
 };
 
-/// Makes the ends of calls of one session that no pipeline will bring to their ends any more, in their order. They are
-/// to be written as they are. An end of a handler that the store did not take is the end of its call.
+/// Makes the ends of calls of one session that no pipeline will end, in their order. They are to be written as they
+/// are. If the store did not take the end of a handler, that is the end of its call.
 #[must_use]
 pub fn ends_of_lost(context: &CallContext, rows: &[&LedgerRow], locale: Locale) -> Vec<Ended> {
     let mut all_read = true;
@@ -39,7 +40,7 @@ pub fn ends_of_lost(context: &CallContext, rows: &[&LedgerRow], locale: Locale) 
     rows.iter().enumerate().map(end).collect()
 }
 
-/// Brings a call whose process ended to its end: the end that the ledger has, or one that follows from its state there.
+/// Ends a call whose process ended: with the end that the ledger has, or with one that follows from its state there.
 pub async fn end_cut_off(context: &Arc<CallContext>, request: Arc<DispatchRequest>) -> CallEnd {
     let (tool, locale) = (request.call.name.clone(), request.locale);
     end_otherwise(context, request, |state| finished(context, &tool, state, locale)).await
@@ -53,8 +54,8 @@ fn finished(context: &CallContext, tool: &str, state: CallState, locale: Locale)
     }
 }
 
-/// Tells whether the handler of a call in this state cannot have begun. The beginning of one that reads, or that writes
-/// in the transaction, is recorded only together with its end.
+/// Returns whether the handler of a call in this state cannot have begun. The beginning of one that reads, or that
+/// writes in the transaction, is recorded only together with its end.
 fn never_began(context: &CallContext, tool: &str, state: CallState) -> bool {
     match state {
         CallState::Awaiting => true,

@@ -1,4 +1,4 @@
-//! The ends of handlers that the store has not taken yet. Whoever ends such a call in the ledger writes the true end.
+//! The ends of handlers that the store has not taken yet. Whatever ends such a call in the ledger writes the true end.
 
 use std::{
     collections::HashMap,
@@ -11,7 +11,8 @@ use crate::{ledger::Ended, protocol::CallId};
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeptEnds(Arc<Mutex<HashMap<CallId, Ended>>>);
 
-/// Keeps the end of a call until it is dropped. Meanwhile everything that ends the call in the ledger writes this end.
+/// Keeps the end of a call until it is dropped. Until then, everything that ends the call in the ledger writes this
+/// end.
 #[derive(Debug)]
 #[must_use = "dropped, it keeps nothing"]
 pub(super) struct KeptEnd {
@@ -26,7 +27,7 @@ impl KeptEnds {
         KeptEnd { all: self.clone(), call }
     }
 
-    /// Gives the end of a call that waits for the store.
+    /// Returns the end of a call that waits for the store.
     pub(super) fn of(&self, call: CallId) -> Option<Ended> {
         self.ends().get(&call).cloned()
     }

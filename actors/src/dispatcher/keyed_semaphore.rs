@@ -1,4 +1,4 @@
-//! A semaphore for each key of a resource: which calls work on it, and which wait. Pure.
+//! A semaphore for each key of a resource: the calls that work on it, and those that wait. Pure.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -25,7 +25,7 @@ struct Waiters<W> {
 }
 
 impl<W> KeyedSemaphore<W> {
-    /// Adds a waiter for a resource. Gives the waiters that may work now: none, or this one.
+    /// Adds a waiter for a resource. Returns the waiters that may work now: none, or this one.
     pub(super) fn enter(&mut self, resource: &Resource, waiter: W) -> (WaiterId, Vec<W>) {
         self.last_id += 1;
         let id = WaiterId(self.last_id);
@@ -34,7 +34,7 @@ impl<W> KeyedSemaphore<W> {
         (id, waiters.let_in())
     }
 
-    /// Removes a waiter that works or waits. Gives the waiters that may work now, in the order of their entering.
+    /// Removes a waiter that works or waits. Returns the waiters that may work now, in the order of their entering.
     pub(super) fn leave(&mut self, key: &str, id: WaiterId) -> Vec<W> {
         let Some(waiters) = self.by_key.get_mut(key) else { return Vec::new() };
         waiters.at_work.retain(|(of, _)| *of != id);
@@ -54,7 +54,8 @@ impl<W> KeyedSemaphore<W> {
 }
 
 impl<W> Waiters<W> {
-    /// Lets waiters in, in order: a waiter that passed another could keep a call waiting for ever that must be alone.
+    /// Lets waiters in, in order. If a waiter could pass another, it could keep a call that must be alone waiting for
+    /// ever.
     fn let_in(&mut self) -> Vec<W> {
         let mut let_in = Vec::new();
         while let Some((_, at_once, _)) = self.waiting.front() {

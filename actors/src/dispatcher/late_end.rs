@@ -1,4 +1,4 @@
-//! The end of a handler that the ledger does not have yet, or has as unknown: it is written until it is there.
+//! The end of a handler that the ledger does not have yet, or has as unknown. It is written until the ledger has it.
 
 use tokio::time::timeout;
 use tracing::{debug, error};
@@ -10,11 +10,11 @@ use crate::{
     protocol::{Effect, EffectResolution, ResolvedBy, ResolvedCall},
 };
 
-/// Brings the true end of a handler into the ledger, which may have the call without an end or with effect `unknown`.
-/// Gives the effect where that was unknown. `failures` says how often the store has refused it already.
+/// Writes the true end of a handler into the ledger, which may have the call without an end or with effect `unknown`.
+/// Returns the effect if that was unknown. `failures` is how often the store has already refused it.
 ///
-/// Where the store does not take it, tries again with growing pauses, and a last time when the runtime ends. After that
-/// the next start finds a call that began, and no end of it.
+/// If the store does not take it, this tries again with growing pauses, and a last time when the runtime ends. After
+/// that, the next start finds a call that began and has no end.
 pub(super) async fn keep_trying(
     record: &mut Record,
     ended: &Ended,
@@ -43,11 +43,11 @@ pub(super) async fn keep_trying(
     }
 }
 
-/// Writes the end where the ledger has none, or resolves an effect that it has as unknown. An end that it has stays, as
-/// does a resolution.
+/// Writes the end if the ledger has none, or resolves an effect that it has as unknown. An end or a resolution that it
+/// already has stays.
 ///
 /// # Errors
-/// [`StoreError`] where the ledger cannot be read or written, or does not have the call.
+/// [`StoreError`] if the ledger cannot be read or written, or does not have the call.
 pub(super) async fn try_once(
     record: &mut Record,
     ended: &Ended,
@@ -65,8 +65,8 @@ pub(super) async fn try_once(
     }
 }
 
-/// Records the effect of a call that the ledger has with effect `unknown`, and gives it. An effect that is still unknown
-/// stays so, and a person can resolve it.
+/// Records the effect of a call that the ledger has with effect `unknown`, and returns it. If the effect is still
+/// unknown it stays so, and a person can resolve it.
 async fn resolve(record: &mut Record, effect: Effect) -> Result<Option<ResolvedCall>, StoreError> {
     let Some(resolution) = EffectResolution::of(effect) else { return Ok(None) };
     let by = ResolvedBy::Handler;

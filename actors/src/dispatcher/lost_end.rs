@@ -15,10 +15,10 @@ use crate::{
     protocol::{Effect, EffectPolicy, Fault, Locale, Text, ToolOutcome},
 };
 
-/// Brings a call whose pipeline is gone to its end. That is the end that the ledger has, else the one of its handler that
-/// the store did not take, else `handler_error` with this fault.
+/// Ends a call whose pipeline is gone: with the end that the ledger has, or else with the end of its handler that the
+/// store did not take, or else with `handler_error` and this fault.
 ///
-/// With that fault its effect is `none` where the ledger says that the handler had not begun. It is `none` too where the handler only
+/// With that fault, its effect is `none` if the ledger shows that the handler had not begun, or if the handler only
 /// reads, or wrote in a transaction that was undone with it. Otherwise it is unknown.
 pub async fn end_lost(
     context: &Arc<CallContext>,
@@ -81,7 +81,7 @@ pub(super) fn gone(
     Finished { outcome: ToolOutcome::error("handler_error", reason), effect, decided_by: None }
 }
 
-/// Tells whether a handler of this tool that is cut off has had no effect.
+/// Returns whether a handler of this tool that is cut off has had no effect.
 pub(super) fn leaves_no_trace(context: &CallContext, tool: &str) -> bool {
     context
         .registry

@@ -54,19 +54,19 @@ pub struct DispatchRequest {
     pub asks: Asks,
     /// Cancels the call, with its turn or its caller or the runtime.
     pub cancellation: Cancellation,
-    /// The moment of the proposal; where the ledger has it, as that says.
+    /// The moment of the proposal, as the ledger states it if it has the proposal.
     pub proposed_at: Timestamp,
-    /// The call is one too many of its completion, of which so many are taken. It ends as an error and does not run.
+    /// The call is one too many of its completion, of which this many are taken. It ends as an error and does not run.
     pub beyond: Option<usize>,
     /// Receives the events of approval requests.
     pub news: Recipient<DispatcherEvent>,
     /// Receives the handler's reports of progress.
     pub progress: Recipient<ToolProgress>,
-    /// Receives the call's effect where its handler ended after its caller was told `timeout`.
+    /// Receives the call's effect, if its handler ended after its caller had received `timeout`.
     pub late: Recipient<ResolvedCall>,
     /// Facts that must be durable before this call's first entry and are not yet written. They become durable with it.
     pub preamble: Vec<Write>,
-    /// The call's row where the ledger has it already; `None` where it may not have it yet.
+    /// The call's row, if the ledger has it already. `None` if it may not have it yet.
     pub ledger_row: Option<Box<LedgerRow>>,
     /// The parent span of the call: that of the turn, or the caller's.
     pub span: Span,
@@ -128,12 +128,12 @@ pub enum DispatcherEvent {
     },
     /// The call ended, with its outcome.
     Ended(CallEnd),
-    /// The call had not begun and was left where the ledger has it.
+    /// The call had not begun, and stays as it is in the ledger.
     Left {
         /// The call that was left.
         call: CallId,
     },
-    /// The reply was lost: the ledger tells what became of the call.
+    /// The reply was lost. The ledger shows what became of the call.
     Lost {
         /// The call whose reply was lost.
         call: CallId,
@@ -149,6 +149,6 @@ pub struct CallEnd {
     pub seq: u64,
     /// What became of the call. Boxed once, on its way from the ledger to the transcript.
     pub record: Box<CallRecord>,
-    /// Whether the store has it. False only while the store cannot be written.
+    /// Whether the store has it. It is false only while the store cannot be written.
     pub is_recorded: bool,
 }

@@ -1,4 +1,4 @@
-//! How a call ends that does not run: what is recorded, and what its person and readers are told after that.
+//! The end of a call that does not run: what is recorded, and what its person and readers receive after that.
 
 use tracing::{debug, info};
 
@@ -22,12 +22,12 @@ pub(super) enum NotRun {
     /// The call ends instead.
     Ends {
         finished: Box<Finished>,
-        /// The end of its approval request, told once it is recorded.
+        /// The end of its approval request, which is reported after it is recorded.
         end: Option<Box<ApprovalEnd>>,
         /// The person's no. It counts once it is recorded.
         decision: Option<CheckedDecision>,
     },
-    /// The call stays where the ledger has it, with its approval request.
+    /// The call stays as it is in the ledger, with its approval request.
     Left,
 }
 
@@ -59,7 +59,7 @@ impl NotRun {
         Self::Ends { finished, end, decision: Some(decision) }
     }
 
-    /// Makes the end of a call whose request is one too many.
+    /// Makes the end of a call whose request passes a bound.
     pub(super) fn overloaded(refusal: &LimitExceeded, request: &DispatchRequest) -> Self {
         Self::unrun(overloaded(refusal, request.locale))
     }
@@ -90,7 +90,7 @@ impl NotRun {
         }
     }
 
-    /// Makes the end of a call with this outcome in place of a handler's.
+    /// Makes the end of a call with this outcome instead of a handler's.
     pub(super) fn unrun(outcome: ToolOutcome) -> Self {
         Self::Ends { finished: Box::new(Finished::unrun(outcome)), end: None, decision: None }
     }

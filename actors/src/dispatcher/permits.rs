@@ -1,8 +1,8 @@
 //! The permits that a call takes before its handler begins: first that of its resource, then that of its tool.
 //!
-//! Always in this order: a call that holds a permit of a tool waits for no resource. So calls cannot wait for one
-//! another in a circle, and a tool whose calls wait for one resource still runs on all others. While it waits, a call
-//! holds nothing of the store.
+//! The order is always the same: a call that holds a permit of a tool waits for no resource. So calls cannot wait for
+//! one another in a circle, and a tool whose calls wait for one resource still runs on all others. While it waits, a
+//! call holds nothing of the store.
 
 use std::{
     collections::HashMap,
@@ -31,7 +31,7 @@ pub(super) struct Permits {
 
 type Shared = Arc<Mutex<KeyedSemaphore<Closed>>>;
 
-/// Keeps one call waiting. Dropping it lets the call in; the call may have given up just now.
+/// Keeps one call waiting. Dropping it lets the call in, which may have given up just now.
 type Closed = oneshot::Sender<Infallible>;
 
 /// The permits that a call may hold while its handler runs.
@@ -61,8 +61,8 @@ impl Permits {
         Self { by_tool: bounded.collect(), by_resource: Shared::default() }
     }
 
-    /// Waits for the permits of a call of this tool for at most `patience`, and no longer than until it is cancelled. A
-    /// handler that passed its deadline keeps its own.
+    /// Waits for the permits of a call of this tool for at most `patience`, or until the call is cancelled. A handler
+    /// that passed its deadline keeps its own permits.
     pub(super) async fn take(
         &self,
         tool: &str,
@@ -93,7 +93,7 @@ impl Permits {
         }
     }
 
-    /// Waits for a resource, behind all earlier calls.
+    /// Waits for a resource, after all earlier calls.
     async fn acquire(&self, resource: Resource) -> KeyedPermit {
         let (closed, entrance) = oneshot::channel();
         let permit = KeyedPermit::enter(&self.by_resource, resource, closed);

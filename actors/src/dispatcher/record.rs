@@ -1,4 +1,4 @@
-//! The record of a call in the ledger, and what the ledger says when a reply was lost.
+//! The record of a call in the ledger, and what the ledger shows if a reply was lost.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub(super) struct Record {
     approval: Option<Approval>,
     /// The texts that the person was shown.
     shown: Option<Arc<Value>>,
-    /// The arguments that were shown, where the user changed them.
+    /// The arguments that were shown, if the user changed them.
     asked: Option<Arc<Value>>,
 }
 
@@ -75,7 +75,8 @@ impl Record {
         }
     }
 
-    /// Makes facts of the steps, taken at this moment; the proposal comes before them where the ledger has none yet.
+    /// Makes facts of the steps, taken at this moment. The proposal comes before them if the ledger does not have it
+    /// yet.
     pub(super) fn writes_at(&self, at: Timestamp, steps: Vec<Transition>) -> Vec<Write> {
         let request = &self.request;
         let proposal = (!self.is_proposed).then(|| request.proposal());
@@ -134,7 +135,7 @@ impl Record {
         Ok(())
     }
 
-    /// Tells whether the ledger has the last of these steps, and so all of them: they are written together.
+    /// Returns whether the ledger has the last of these steps, and so all of them, because they are written together.
     async fn has_taken(&self, at: Timestamp, steps: &[Transition]) -> bool {
         let session = &self.request.session;
         let Ok((links, _)) = self.context.store.store().links(session).await else { return false };
@@ -142,7 +143,7 @@ impl Record {
         taken.any(|link| link.at == at && Some(&link.transition) == steps.last())
     }
 
-    /// Gives the id of the call.
+    /// Returns the id of the call.
     pub(super) fn call(&self) -> CallId {
         self.request.call.id
     }
@@ -161,7 +162,7 @@ impl Record {
         row.ok_or_else(|| StoreError::refused("the call is not in the ledger"))
     }
 
-    /// Makes the step that ends the call. Its result is discarded where the turn was dismissed while the handler ran.
+    /// Makes the step that ends the call. Its result is discarded if the turn was dismissed while the handler ran.
     pub(super) fn ended(&self, finished: Finished) -> Ended {
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
         let is_discarded = ran && self.request.cancellation.discards();
@@ -175,7 +176,7 @@ impl Record {
         }
     }
 
-    /// Records the end and gives what became of the call.
+    /// Records the end and returns what became of the call.
     pub(super) async fn end(
         &mut self,
         arguments: Arc<Value>,
@@ -186,7 +187,7 @@ impl Record {
         self.end_as(arguments, steps, ended).await
     }
 
-    /// Records this end and gives what became of the call.
+    /// Records this end and returns what became of the call.
     pub(super) async fn end_as(
         &mut self,
         arguments: Arc<Value>,
@@ -203,7 +204,7 @@ impl Record {
         self.written(arguments, ended, at, written).await
     }
 
-    /// Gives what became of a call whose end was written at this moment with this result.
+    /// Returns what became of a call whose end was written at this moment with this result.
     pub(super) async fn written(
         &self,
         arguments: Arc<Value>,
@@ -221,7 +222,7 @@ impl Record {
         }
     }
 
-    /// Gives what became of a call whose end the store may not have. Only the ledger decides.
+    /// Returns what became of a call whose end the store may not have. Only the ledger decides.
     async fn looked_up(
         &self,
         arguments: Arc<Value>,
@@ -247,7 +248,7 @@ impl Record {
         self.call_end(arguments, Ended { outcome, effect, ..ended }, at, false)
     }
 
-    /// Gives the end that the ledger has, if it has one.
+    /// Returns the end that the ledger has, if it has one.
     pub(super) async fn end_in_ledger(&self) -> Option<CallEnd> {
         let row = row(&self.context, &self.request).await.ok()??;
         end_of(&row)

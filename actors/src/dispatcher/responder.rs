@@ -1,4 +1,4 @@
-//! The duty to answer a call's caller, with the span that tells the same.
+//! The duty to answer a call's caller, with the span that reports the same.
 
 use tracing::Span;
 
@@ -16,7 +16,7 @@ use crate::{
 /// Answers once, to the caller and in the call's span.
 #[derive(Debug)]
 pub(super) struct Responder {
-    // Dropped before the reply: behind that, the same call may be dispatched and ask again.
+    // Dropped before the reply: after that, the same call may be dispatched and ask again.
     asks: MayAsk,
     reply: Reply<DispatcherEvent>,
     span: ToolCallSpan,
@@ -36,7 +36,7 @@ impl Responder {
         Self { asks, reply, span: ToolCallSpan::begin(&request.span, tool, whose) }
     }
 
-    /// Gives the span in which the call does its work.
+    /// Returns the span in which the call does its work.
     pub(super) const fn span(&self) -> &Span {
         self.span.span()
     }
@@ -60,7 +60,8 @@ impl Responder {
     }
 }
 
-/// A call that may have an open request. Dropping it closes one whose end was not told: no decision counts any more.
+/// A call that may have an open request. Dropping it closes a request whose end was not reported, so that no decision
+/// counts any more.
 #[derive(Debug)]
 struct MayAsk {
     inboxes: Option<Inboxes>,

@@ -1,4 +1,4 @@
-//! The third step of a call: run the handler, in the store's transaction or beside it, and record its end.
+//! The third step of a call: run the handler, in the store's transaction or outside of it, and record its end.
 
 use std::time::Duration;
 
@@ -33,9 +33,9 @@ use crate::{
 pub(super) enum Ran {
     /// The call ended and its end is recorded.
     Ended(CallEnd),
-    /// The call ended after its caller was told an end; holds the effect that is known now, where it was unknown.
+    /// The call ended after its caller had received an end. Holds the effect that is known now, if it was unknown.
     Late(Option<ResolvedCall>),
-    /// The call did not begin, and stays where the ledger has it.
+    /// The call did not begin, and stays as it is in the ledger.
     Left,
 }
 
@@ -46,11 +46,11 @@ pub(super) struct Holds {
     handler: Option<HandlerRuns>,
 }
 
-/// Runs an authorized call to its recorded end. `early` takes the answer of a plain handler that passed its deadline; the
-/// future goes on until that handler has ended.
+/// Runs an authorized call until its end is recorded. `early` receives the answer of a plain handler that passed its
+/// deadline; the future goes on until that handler has ended.
 ///
 /// # Errors
-/// [`NotRun`] says how the call ends where nothing is run or kept.
+/// [`NotRun`] says how the call ends if nothing is run or kept.
 pub(super) async fn run(
     authorized: &AuthorizedCall,
     record: &mut Record,
@@ -90,14 +90,14 @@ pub(super) async fn run(
     }
 }
 
-/// Tells whether a call goes on that may have been cancelled while it waited.
+/// Returns whether a call goes on that may have been cancelled while it waited.
 fn goes_on(authorized: &AuthorizedCall) -> Result<(), NotRun> {
     let cancellation = &authorized.checked().request().cancellation;
     let interruption = cancellation.before_handler(authorized.is_approved());
     interruption.map_or(Ok(()), |interruption| Err(NotRun::unasked(interruption)))
 }
 
-/// The arguments that a handler is about to be given, and the step that says so. The handler's own copy is hashed, and
+/// The arguments that a handler is about to receive, and the step that says so. The handler's own copy is hashed, and
 /// moves into the handler unreachable for other code.
 struct Due {
     arguments: Value,
@@ -159,7 +159,7 @@ async fn in_transaction(
     goes_on(authorized)?;
     let deadline = context.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
-    // Past the deadline the handler is dropped, and its savepoint undone right behind it on the same connection.
+    // At its deadline the handler is dropped, and directly after that its savepoint is undone on the same connection.
     let work = tool.handle(arguments, prepared, &ctx, access, &context.limits);
     let outcome = match timeout(deadline, poll_before_park(work)).await {
         Ok(result) => result.unwrap_or_else(|fault| outcome_of_fault(fault, authorized, &ctx)),
@@ -201,9 +201,9 @@ async fn lease(authorized: &AuthorizedCall, context: &CallContext) -> Result<Lea
     Ok(lease)
 }
 
-/// Runs a handler outside the transaction. Past its deadline the caller is told. A handler that was lent a connection
-/// only reads, and is dropped. Any other is never dropped, and the task waits for its real end, and for the store to take
-/// that.
+/// Runs a handler outside of the transaction. At the deadline the caller is answered. A handler that borrows a
+/// connection only reads, and is dropped then. Any other is never dropped, and the task waits for its real end, and
+/// until the store takes that.
 async fn beside(
     authorized: &AuthorizedCall,
     due: Due,
@@ -246,14 +246,14 @@ async fn beside(
     }
     let late = record.ended(late);
     if is_read {
-        // It left no trace, and its session may have gone on meanwhile with numbers of its own: nothing is owed.
+        // It left no trace, and its session may have gone on with numbers of its own, so nothing is owed.
         return Ran::Late(try_once(record, &late).await.ok().flatten());
     }
     let _kept = context.kept_ends.keep(ctx.call, late.clone());
     Ran::Late(keep_trying(record, &late, 0, context).await)
 }
 
-/// Tells the caller of a handler that has ended what the store could not say, and writes its true end later.
+/// Answers the caller of a handler that has ended without what the store did not take, and writes its true end later.
 async fn owed(
     ended: Ended,
     told: CallEnd,
@@ -262,7 +262,7 @@ async fn owed(
     early: &Recipient<CallEnd>,
     holds: &mut Holds,
 ) -> Ran {
-    // Before the caller is told: its session wakes anew, and writes this end too.
+    // Before the caller is answered: its session wakes anew, and writes this end too.
     let _kept = context.kept_ends.keep(record.call(), ended.clone());
     holds.permits = None;
     if ended.effect == Effect::Unknown {
@@ -298,7 +298,7 @@ async fn call_beside(
     tool.handle(arguments, prepared, ctx, Access::Read(reader.connection()), limits).await
 }
 
-/// Derives the effect from a plain handler's result: a handler that writes and failed unexpectedly may have taken
+/// Derives the effect from a plain handler's result. A handler that writes and failed unexpectedly may have taken
 /// effect.
 fn finished(
     result: ToolResult<ToolOutcome>,
@@ -316,7 +316,7 @@ fn finished(
     Finished { outcome, effect, decided_by: None }
 }
 
-/// Gives the time that its handler may take, and may wait to begin.
+/// Returns the time that its handler may take, and may wait to begin.
 fn patience(authorized: &AuthorizedCall, context: &CallContext) -> Duration {
     authorized.checked().tool().spec().timeout.unwrap_or(context.limits.tool_timeout)
 }
@@ -349,7 +349,7 @@ fn not_kept(authorized: &AuthorizedCall, context: &CallContext, error: &StoreErr
     if !matches!(error, StoreError::TooMuchStored) {
         error!(call = %request.call.id, %error, "nothing is run or kept");
     }
-    // An approval that expired while it waited met a bound as well, even where the store noticed it.
+    // An approval that expired while it waited is a reached bound as well, even if the store noticed it.
     let is_overloaded = matches!(error, StoreError::Overloaded)
         || authorized.usable_for(context.clock.now()).is_zero();
     let (code, text) =

@@ -48,23 +48,24 @@ thread_local! {
     static STEER: RefCell<Option<Steer>> = const { RefCell::new(None) };
 }
 
-/// Lets this decide at each failpoint that this thread passes from here on; `None` gives the thread back to the armed
-/// one.
+/// Lets this decide at each failpoint that this thread passes from now on. After `None` the armed failpoint decides
+/// again.
 pub fn steer(by: Option<Steer>) {
     STEER.set(by);
 }
 
-/// Arms this failpoint: it acts once, after it was passed so often. It replaces the failpoint armed before.
+/// Arms this failpoint. It acts once, after it was passed this many times. It replaces the failpoint that was armed
+/// before.
 pub fn arm(name: &str, action: Action, passes: u32) {
     state().armed = Some(Armed { name: name.to_owned(), action, passes });
 }
 
-/// Disarms the failpoint. Tells whether it had not yet acted.
+/// Disarms the failpoint. Returns whether it had not acted yet.
 pub fn disarm() -> bool {
     state().armed.take().is_some()
 }
 
-/// Counts how often each failpoint was reached since the process began.
+/// Returns how often each failpoint was reached since the process began.
 #[must_use]
 pub fn reached() -> BTreeMap<&'static str, u64> {
     state().reached.clone()
@@ -73,10 +74,10 @@ pub fn reached() -> BTreeMap<&'static str, u64> {
 /// Acts as armed for this step.
 ///
 /// # Errors
-/// [`Failed`] where [`Action::Error`] was armed.
+/// [`Failed`] if [`Action::Error`] was armed.
 ///
 /// # Panics
-/// Where [`Action::Panic`] was armed.
+/// If [`Action::Panic`] was armed.
 pub async fn failpoint(name: &'static str) -> Result<(), Failed> {
     let steered = STEER.with_borrow_mut(|steer| steer.as_mut().map(|steer| steer(name)));
     let Some(action) = steered.unwrap_or_else(|| state().reach(name)) else { return Ok(()) };

@@ -6,7 +6,7 @@ use crate::protocol::{CallId, SessionId, Timestamp};
 const APPROVAL: &[u8] = b"madang approval 1";
 
 impl SealKeys {
-    /// Seals an approval; any other step needs no seal and is returned unchanged.
+    /// Seals an approval. Any other step needs no seal and is returned unchanged.
     #[must_use]
     pub fn sealed(
         &self,
@@ -22,7 +22,7 @@ impl SealKeys {
         step
     }
 
-    /// Checks the seal of an approval; any other step has none and passes.
+    /// Checks the seal of an approval. Any other step has none and passes.
     ///
     /// # Errors
     /// [`SealError`] says why the approval does not count.
@@ -38,7 +38,8 @@ impl SealKeys {
     }
 }
 
-/// Gives all of the step but its seal, with its session, call, moment and user: so no seal can be moved to another.
+/// Returns all of the step but its seal, with its session, call, moment and user, so that no seal can be moved to
+/// another.
 fn approval(session: &SessionId, call: CallId, at: Timestamp, step: &Transition) -> [Vec<u8>; 4] {
     let mut body = serde_json::to_value(step).expect("transitions are plain data with string keys");
     if let Some(fields) = body.as_object_mut() {

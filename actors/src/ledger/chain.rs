@@ -1,7 +1,7 @@
 //! The chain of hashes over a session's transitions: each hash covers the one before it.
 //!
 //! Verified against a length and head that are kept elsewhere, the chain shows every change, insertion and removal.
-//! Without such a head it cannot show that the whole end was cut off and the session row rewritten to match.
+//! Without such a head it cannot show that the end was cut off and the session's row rewritten to match.
 
 use sha2::{Digest as _, Sha256};
 
@@ -13,7 +13,7 @@ use crate::protocol::{CallId, Digest, SessionId, Timestamp};
 pub struct ChainEnd {
     /// The number of transitions.
     pub length: u64,
-    /// The hash of the last transition; zeros where there is none.
+    /// The hash of the last transition. Zeros if there is none.
     pub head: Digest,
 }
 
@@ -22,8 +22,8 @@ impl ChainEnd {
     pub const EMPTY: Self = Self { length: 0, head: Digest::new([0; 32]) };
 }
 
-/// Random bytes that go into the hash of a link's step and are erased with its text. Without them the hash tells nothing of the
-/// text, however few texts are possible.
+/// Random bytes that go into the hash of a link's step and are erased with its text. Without them the hash reveals
+/// nothing of the text, however few texts are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Salt([u8; 16]);
 
@@ -42,7 +42,7 @@ impl Salt {
         Self(bytes)
     }
 
-    /// Gives the bytes.
+    /// Returns the bytes.
     #[must_use]
     pub const fn bytes(&self) -> &[u8; 16] {
         &self.0
@@ -54,7 +54,7 @@ impl Salt {
 pub struct Link {
     /// The call that takes the step.
     pub call: CallId,
-    /// The moment at which the step was written.
+    /// The time at which the step was written.
     pub at: Timestamp,
     /// The step of the call.
     pub transition: Transition,
@@ -64,11 +64,11 @@ pub struct Link {
     pub hash: Digest,
 }
 
-/// Set before what a step's hash covers, so that no hash of a link is one of a step.
+/// Comes before what a step's hash covers, so that no hash of a link is one of a step.
 const STEP: &[u8] = b"madang step 1";
 
-/// Computes the hash of a step alone, over its JSON as it is stored. Whoever has a session's head and the hashes of its steps can check one step that is
-/// shown with its salt. The other steps stay hidden.
+/// Computes the hash of a single step, over its JSON as it is stored. A reader who has a session's head and the hashes
+/// of its steps can check one step that is shown with its salt. The other steps stay hidden.
 #[must_use]
 pub fn step_hash(
     salt: &Salt,
@@ -99,7 +99,7 @@ pub fn next_hash(head: &Digest, step: &Digest) -> Digest {
 }
 
 impl Link {
-    /// Computes the hash of its step, which tells nothing of the step without the salt.
+    /// Computes the hash of its step, which reveals nothing of the step without the salt.
     #[must_use]
     pub fn step_hash(&self, session: &SessionId) -> Digest {
         step_hash(&self.salt, session, self.call, self.at, &self.transition)
@@ -140,12 +140,12 @@ pub enum ChainError {
         /// The position, counted from 1.
         position: u64,
     },
-    /// The chain is whole but does not end where it should.
+    /// No link is changed, but the chain does not end where it should.
     #[error("the ledger has {found} transitions where {expected} were expected, or another end")]
     OtherEnd {
         /// The number of transitions in the ledger.
         found: u64,
-        /// The number of transitions that the session row tells.
+        /// The number of transitions that the session's row states.
         expected: u64,
     },
 }
@@ -220,7 +220,7 @@ mod tests {
         assert_eq!(verify(&session, &swapped, &end), Err(ChainError::Changed { position: 3 }));
         assert!(verify(&SessionId::new("other").unwrap(), &links, &end).is_err());
     }
-    /// The third party knows the head, and is given the hashes of all steps and one step with its salt.
+    /// The third party knows the head, and receives the hashes of all steps and one step with its salt.
     #[test]
     fn a_step_can_be_shown_to_a_third_party_without_those_beside_it() {
         let session = SessionId::new("s").unwrap();

@@ -1,4 +1,4 @@
-//! The digest that binds an approval request, its decision and what is run.
+//! The digest that binds an approval request, its decision and what runs.
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
@@ -6,8 +6,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::protocol::{CallId, Digest, SessionId, Shown, ToolSpec, UserId};
 
-/// Hashes what a person is shown and what is run. It covers the tool with its schema (as [`schema_digest`] hashes
-/// them), arguments, user, session and call. Where a question was asked, it covers every byte of it.
+/// Hashes what a person sees and what runs. The hash covers the tool with its schema (as [`schema_digest`] hashes
+/// them), arguments, user, session and call. If a question was asked, it covers every byte of it.
 #[must_use]
 pub fn digest(
     schema: &Digest,
@@ -45,7 +45,7 @@ pub fn text_digest(text: &str) -> Digest {
     Digest::new(Sha256::digest(text.as_bytes()).into())
 }
 
-/// Hashes a tool's name and schema: an approval does not cover a tool with another name or schema.
+/// Hashes a tool's name and schema. An approval does not cover a tool with another name or schema.
 #[must_use]
 pub fn schema_digest(spec: &ToolSpec) -> Digest {
     let mut hash = Sha256::new();

@@ -1,8 +1,8 @@
-//! What stays of a session's chain after its user was forgotten: the hashes, and a seal that shows which user ordered
+//! What is kept of a session's chain after its user was forgotten: the hashes, and a seal that shows which user ordered
 //! the erasure.
 //!
-//! A hash covers random bytes that were erased with the text, so it tells nothing of the text. A head that was kept
-//! elsewhere is still found among the hashes. The seal tells an erasure from rows that a stranger removed.
+//! A hash covers random bytes that were erased with the text, so it reveals nothing of the text. A head that was kept
+//! elsewhere is still found among the hashes. The seal distinguishes an erasure from rows that a stranger removed.
 
 use uuid::Uuid;
 
@@ -14,11 +14,11 @@ const ERASED: &[u8] = b"madang erased 1";
 /// The chain of a session whose texts were erased.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasedChain {
-    /// The name of the erased chain; the session's own name was erased.
+    /// The name of the erased chain. The session's own name was erased.
     pub id: Uuid,
     /// The user that ordered the erasure.
     pub by: UserId,
-    /// The moment of the erasure.
+    /// The time of the erasure.
     pub at: Timestamp,
     /// The number of calls that the session had.
     pub calls: u64,
@@ -26,7 +26,7 @@ pub struct ErasedChain {
     pub messages: u64,
     /// The hashes of its links, in order.
     pub hashes: Vec<Digest>,
-    /// The code that shows that it was erased where the keys are.
+    /// The code that proves that it was erased by a program that has the keys.
     pub seal: Option<Seal>,
 }
 
@@ -46,13 +46,13 @@ impl ErasedChain {
         keys.fits(self.seal.as_ref(), ERASED, &self.parts())
     }
 
-    /// Gives the last hash; zeros where the session had no calls.
+    /// Returns the last hash. Zeros if the session had no calls.
     #[must_use]
     pub fn head(&self) -> Digest {
         self.hashes.last().copied().unwrap_or(ChainEnd::EMPTY.head)
     }
 
-    /// Counts the links up to a head that was kept elsewhere; `None` where the head is not of this chain.
+    /// Counts the links up to a head that was kept elsewhere. Returns `None` if the head is not of this chain.
     #[must_use]
     pub fn vouched_for(&self, kept: &Digest) -> Option<u64> {
         let index = self.hashes.iter().position(|hash| hash == kept)?;

@@ -1,8 +1,7 @@
-//! Seals: a code beside a person's decision, and beside the owner of a session, under a key that is not in the
-//! database.
+//! Seals: a code for a person's decision, and for the owner of a session, under a key that is not in the database.
 //!
 //! A program that can write the tables, but has no key, can neither make an approval nor change one. A seal cannot show
-//! that the tables were put back to an earlier true state: for that a head of the chain is kept elsewhere.
+//! that the tables were put back to an earlier true state. For that, a head of the chain is kept elsewhere.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -12,11 +11,12 @@ use sha2::Sha256;
 
 use crate::protocol::{SessionId, Timestamp, UserId, as_text, from_hex};
 
-/// The keys of a database, the newest first. The newest seals; each of them vouches for what it sealed. Cheap to clone.
+/// The keys of a database, the newest first. The newest seals, and each of them verifies what it sealed. Cheap to
+/// clone.
 #[derive(Debug, Clone, Default)]
 pub struct SealKeys(Arc<[SealKey]>);
 
-/// A secret under which decisions are sealed. Its `Debug` shows its id only.
+/// A secret under which decisions are sealed. Its `Debug` shows only its id.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SealKey {
     id: KeyId,
@@ -35,7 +35,7 @@ pub struct Seal {
     code: [u8; 32],
 }
 
-/// A reason why a seal vouches for nothing.
+/// A reason why a seal proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SealError {
@@ -71,7 +71,7 @@ impl SealKey {
         random().map(Self::new)
     }
 
-    /// Takes a secret of 32 random bytes.
+    /// Makes a key of a secret of 32 random bytes.
     #[must_use]
     pub fn new(secret: [u8; 32]) -> Self {
         let mut id = [0; 8];
@@ -80,7 +80,7 @@ impl SealKey {
         Self { id: KeyId(id), secret }
     }
 
-    /// Gives the id of the key.
+    /// Returns the id of the key.
     #[must_use]
     pub const fn id(&self) -> KeyId {
         self.id
@@ -100,7 +100,7 @@ impl SealKey {
 }
 
 impl SealKeys {
-    /// Takes keys, the newest first. Without any key nothing can be sealed and no seal fits.
+    /// Collects keys, the newest first. Without any key nothing can be sealed and no seal fits.
     #[must_use]
     pub fn new(keys: impl IntoIterator<Item = SealKey>) -> Self {
         Self(keys.into_iter().collect())
@@ -114,12 +114,12 @@ impl SealKeys {
         Ok(Self::new([SealKey::random()?]))
     }
 
-    /// Gives the ids of the keys, the newest first.
+    /// Returns the ids of the keys, the newest first.
     pub fn ids(&self) -> impl Iterator<Item = KeyId> {
         self.0.iter().map(SealKey::id)
     }
 
-    /// Tells whether there is no key.
+    /// Returns whether there is no key.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

@@ -23,7 +23,7 @@ pub enum CallState {
     Proposed,
     /// A person is asked about it.
     Awaiting,
-    /// A person said yes.
+    /// A person approved it.
     Approved,
     /// Its handler has begun.
     Running,
@@ -32,15 +32,16 @@ pub enum CallState {
 }
 
 impl CallState {
-    /// Gives its name in databases.
+    /// Returns its name in databases.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.into()
     }
 }
 
-/// One step of a call, written to an append-only table. Writing a step again changes nothing, but for two. The writer
-/// of `Running` runs the handler, and the writer of `Resolved` resolves the call, so neither may be written again.
+/// One step of a call, written to an append-only table. Writing a step again changes nothing, with two exceptions: the
+/// writer of `Running` runs the handler, and the writer of `Resolved` resolves the call, so neither may be written
+/// again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -53,7 +54,7 @@ pub enum Transition {
         arguments: Arc<Value>,
         /// The digest of the tool with its schema.
         schema: Digest,
-        /// Every byte that the person is shown; `None` where a standing approval spares the request.
+        /// Every byte that the person sees. `None` if a standing approval makes the request unnecessary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Box<Shown>>,
         /// The digest that the answer will be bound to.
@@ -61,9 +62,9 @@ pub enum Transition {
         /// The moment at which the request expires.
         expires_at: Timestamp,
     },
-    /// A person said yes to this digest. It is used once, by `Running`.
+    /// A person approved this digest. It is used once, by `Running`.
     Approved {
-        /// The digest of what was shown; where the person typed other arguments, the digest of those.
+        /// The digest of what was shown. If the person typed other arguments, the digest of those.
         digest: Digest,
         /// The user that decided.
         by: UserId,
@@ -74,8 +75,8 @@ pub enum Transition {
         arguments: Option<Arc<Value>>,
         /// The moment after which the approval cannot be used.
         expires_at: Timestamp,
-        /// The code that shows that it was decided where the keys are. Without a fitting one the approval does not
-        /// count.
+        /// The code that proves that it was decided by a program that has the keys. Without a fitting one the approval
+        /// does not count.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seal: Option<Seal>,
     },
@@ -88,8 +89,8 @@ pub enum Transition {
     },
     /// The call has its outcome.
     Ended(Ended),
-    /// The effect of an ended call is known after all. Its handler ended after the call was told `timeout`, or a person
-    /// has looked. The first resolution counts.
+    /// The unknown effect of an ended call is known now. Its handler ended after the call's caller had received
+    /// `timeout`, or a person has looked. The first resolution counts.
     Resolved {
         /// What the call did to the world.
         #[serde(rename = "effect")]
@@ -97,7 +98,7 @@ pub enum Transition {
         /// The handler or the person that found out.
         by: ResolvedBy,
     },
-    /// The standing approval that was given about this call ends. The call stays in its state.
+    /// The standing approval that began with this call ends. The call stays in its state.
     Revoked {
         /// The user that ended it.
         by: UserId,
@@ -115,7 +116,7 @@ pub struct Proposal {
     pub name: Arc<str>,
     /// The arguments as the model wrote them.
     pub arguments: Arc<str>,
-    /// The model that asked, where it has a name; `None` without a model.
+    /// The model that asked, if it has a name. `None` without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
     /// What the model wants back with the call.
@@ -128,16 +129,16 @@ pub struct Proposal {
 /// How a call ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ended {
-    /// The validated arguments, where the call ended before a step that has them.
+    /// The validated arguments, if the call ended before a step that has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub arguments: Option<Arc<Value>>,
     /// What became of the call.
     pub outcome: ToolOutcome,
     /// What the call did to the world.
     pub effect: Effect,
-    /// Whether the outcome is given to a reader.
+    /// Whether a reader receives the outcome.
     pub result: CallResult,
-    /// The user that decided, where a person said no.
+    /// The user that decided, if a person denied it.
     pub decided_by: Option<UserId>,
 }
 
@@ -153,14 +154,14 @@ pub struct IllegalTransition {
     pub call: CallId,
     /// The session of the step.
     pub session: SessionId,
-    /// The state of the call; `None` where it is not in the ledger.
+    /// The state of the call. `None` if it is not in the ledger.
     pub from: Option<CallState>,
-    /// The state that the step leads to; for a revocation, the state of the call.
+    /// The state to which the step leads. For a revocation, the state of the call.
     pub to: CallState,
 }
 
 impl Transition {
-    /// Gives the state that the step leads to; `None` where the call stays in its own.
+    /// Returns the state to which the step leads, or `None` if the call stays in its own.
     #[must_use]
     pub const fn to(&self) -> Option<CallState> {
         match self {
@@ -173,7 +174,7 @@ impl Transition {
         }
     }
 
-    /// Gives the call whose standing approval this one rests on.
+    /// Returns the call whose standing approval this one rests on.
     #[must_use]
     pub const fn rests_on(&self) -> Option<CallId> {
         match self {
@@ -188,7 +189,7 @@ impl Transition {
         }
     }
 
-    /// Tells whether a call in the state `from` may take this step.
+    /// Returns whether a call in the state `from` may take this step.
     #[must_use]
     pub const fn may_follow(&self, from: Option<CallState>) -> bool {
         use CallState::{Approved, Awaiting, Ended, Proposed, Running};

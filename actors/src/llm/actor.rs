@@ -1,4 +1,4 @@
-//! The shell of the LlmActor: it begins the completions that wait in the queue before the model.
+//! The shell of the LlmActor: it begins the completions that wait in the queue of its model.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 
@@ -8,11 +8,11 @@ use crate::{
     mailbox::{Alarm, answer},
 };
 
-/// Stands before one model: begins waiting completions in their order, and ends those that waited too long.
+/// Attends to the queue of one model: begins waiting completions in their order, and ends those that waited too long.
 #[derive(Debug)]
 pub struct LlmActor;
 
-/// The state of an [`LlmActor`]. Its completions end with it: their callers are told `EngineDied`.
+/// The state of an [`LlmActor`]. Its completions end with it, and their callers receive `EngineDied`.
 #[derive(Debug)]
 pub struct LlmState {
     me: ActorRef<LlmMsg>,

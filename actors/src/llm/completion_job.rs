@@ -38,7 +38,7 @@ impl CompletionJob {
     }
 }
 
-/// Lets the model complete, and gives what was spent, if that is known.
+/// Lets the model complete, and returns its usage, if that is known.
 pub(super) async fn run(model: &dyn ChatModel, job: CompletionJob) -> Option<Usage> {
     let CompletionJob { request, deltas, cancel, first_due, due, span, reply } = job;
     let (completion, clock) = (request.id, span.clock());

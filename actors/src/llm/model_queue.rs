@@ -1,4 +1,4 @@
-//! The queue before the model: which completions wait, and which run. A completion begins here where no other waits.
+//! The queue of a model: the completions that wait, and those that run. A completion begins here if no other waits.
 
 use std::{
     collections::BTreeMap,
@@ -24,9 +24,11 @@ use crate::{
     telemetry::CompletionSpan,
 };
 
-/// The queue before one model. Cheap to clone. It outlives the [`LlmActor`](super::LlmActor) that attends to it, and is
-/// open while one does. Where a slot is free and no completion waits, one begins without that actor. The actor begins
-/// those that wait, and ends those that waited too long. A completion that ends gives its slot back itself.
+/// The queue of one model. Cheap to clone. It outlives the [`LlmActor`](super::LlmActor) that attends to it, and is
+/// open while one does.
+///
+/// If a slot is free and no completion waits, a completion begins without that actor. The actor begins those that wait,
+/// and ends those that waited too long. A completion that ends frees its slot itself.
 #[derive(Debug, Clone)]
 pub struct ModelQueue(Arc<Shared>);
 
@@ -57,16 +59,16 @@ struct RunningCompletion {
     task: AbortHandle,
 }
 
-/// A completion that a caller hands to the queue.
+/// A completion that a caller passes to the queue.
 #[derive(Debug)]
 pub struct QueuedCompletion {
     /// The chat and the tools.
     pub request: Box<CompletionRequest>,
-    /// The moment from which its time counts: where another model was asked before, the moment of that.
+    /// The moment from which its time counts. If another model was asked before, this is the moment of that.
     pub since: Instant,
     /// Receives the text while it is generated.
     pub deltas: Deltas,
-    /// Cancelled when the completion is not wanted any more, also because it has ended.
+    /// Cancelled when the completion is no longer wanted, also because it has ended.
     pub cancel: CancellationToken,
     /// The parent span of the completion: that of the turn.
     pub span: Span,
@@ -92,20 +94,20 @@ impl ModelQueue {
         Self(Arc::new(Shared { model, label, limits, state: Mutex::new(state) }))
     }
 
-    /// Gives the name of the model within its runtime.
+    /// Returns the name of the model within its runtime.
     #[must_use]
     pub fn name(&self) -> Option<&ModelName> {
         self.0.model.name.as_ref()
     }
 
-    /// Tells whether the model may ask for several calls in one completion.
+    /// Returns whether the model may ask for several calls in one completion.
     #[must_use]
     pub fn has_parallel_calls(&self) -> bool {
         self.0.model.model.info().has_parallel_calls
     }
 
-    /// Completes a chat: begins at once where no completion waits and a slot is free; otherwise the completion waits.
-    /// Never blocks. While no actor attends to the queue, the caller is told that the answer was lost.
+    /// Completes a chat: begins at once if no completion waits and a slot is free, and otherwise lets the completion
+    /// wait. Never blocks. While no actor attends to the queue, the caller receives that the answer was lost.
     pub fn complete(&self, queued: QueuedCompletion) {
         let Shared { label, limits, .. } = &*self.0;
         let QueuedCompletion { request, since, deltas, cancel, span, reply } = queued;
@@ -163,7 +165,7 @@ impl ModelQueue {
         self.clear();
     }
 
-    /// Ends the completions of this actor, which is gone, and tells their callers.
+    /// Ends the completions of this actor, which is gone, and answers their callers.
     pub(super) fn close(&self, actor: &ActorRef<LlmMsg>) {
         let is_its = |by: &mut ActorRef<LlmMsg>| by.get_id() == actor.get_id();
         let closed = self.state().actor.take_if(is_its);
@@ -178,7 +180,7 @@ impl ModelQueue {
         for RunningCompletion { charge, .. } in running.values() {
             state.waiting.ended(charge, None);
         }
-        // Not under the lock: the completions give their slots back, and their callers are told.
+        // Not under the lock: the completions free their slots, and their callers are answered.
         drop(state);
         running.values().for_each(|running| running.task.abort());
         drop(waiting);
@@ -198,7 +200,8 @@ impl ModelQueue {
         }
     }
 
-    /// Begins the next waiting completions while slots are free, and gives the deadline of the one that waits longest.
+    /// Begins the next waiting completions while slots are free, and returns the deadline of the one that waits
+    /// longest.
     pub(super) fn call_up(&self) -> Option<Instant> {
         let max = self.max_concurrent();
         let mut state = self.state();
@@ -210,14 +213,15 @@ impl ModelQueue {
         state.waiting.next_due()
     }
 
-    /// Starts a completion, under the lock: it cannot give its slot back before it has it.
+    /// Starts a completion, under the lock, so that it cannot free its slot before it has it.
     fn run(&self, state: &mut QueueState, job: CompletionJob, charge: Charge) {
         state.begun += 1;
         let (slot, model_queue) = (state.begun, self.clone());
-        // Boxed: a task's future is moved as a whole about ten times.
+        // Boxed, because a task's future is moved about ten times.
         let work = tokio::spawn(Box::pin(async move {
-            // Dropped last, also when the model panics: the slot is free only after the caller is told. Made in here,
-            // because a runtime that shuts down drops the task in `spawn`, under the lock that this would wait for.
+            // Dropped last, also when the model panics, so that the slot is free only after the caller is answered.
+            // Made in here, because a runtime that shuts down drops the task in `spawn`, under the lock that this would
+            // wait for.
             let mut freed =
                 Freed { model_queue: &model_queue, slot, completion: job.request.id, spent: None };
             freed.spent = run(&*model_queue.0.model.model, job).await;
@@ -230,14 +234,14 @@ impl ModelQueue {
         self.0.model.model.info().max_concurrent.max(1)
     }
 
-    /// Gives how many of the model's slots one user's completions may take. A completion that runs is not taken back for
-    /// another user, so some slots are kept for others.
+    /// Returns how many of the model's slots one user's completions may take. A completion that runs is not taken back
+    /// for another user, so some slots are kept for others.
     fn max_of_user(&self, max: usize) -> usize {
         let percent = self.0.limits.max_model_percent_per_user;
         (max / 100 * percent + (max % 100 * percent).div_ceil(100)).max(1)
     }
 
-    /// Gives a slot back, and gives the actor to tell where a completion waits for it.
+    /// Frees a slot, and returns the actor to inform if a completion waits for it.
     fn free(&self, slot: u64, spent: Option<Usage>) -> Option<ActorRef<LlmMsg>> {
         let mut state = self.state();
         if let Some(RunningCompletion { charge, since, .. }) = state.running.remove(&slot) {
@@ -252,7 +256,7 @@ impl ModelQueue {
     }
 }
 
-/// Gives a slot back, however the completion ended.
+/// Frees a slot, however the completion ended.
 struct Freed<'a> {
     model_queue: &'a ModelQueue,
     slot: u64,

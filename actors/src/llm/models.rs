@@ -1,4 +1,4 @@
-//! The models of a runtime, in their order, each behind a queue of its own.
+//! The models of a runtime, in their order, each with a queue of its own.
 
 use std::sync::Arc;
 
@@ -8,13 +8,14 @@ use crate::{
     protocol::{Limits, ModelName},
 };
 
-/// The models of a runtime, at least one. Cheap to clone. They stand in the order of fall-back, and the first is asked
-/// where a turn chooses none. A model is known by its index in the order.
+/// The models of a runtime, at least one. Cheap to clone. They are in the order in which they replace each other, and
+/// the first is asked if a turn chooses none. A model is known by its index in the order.
 #[derive(Debug, Clone)]
 pub struct Models(Arc<[ModelQueue]>);
 
 impl Models {
-    /// Makes a queue for each model; no actor attends to any yet. Each queue is bounded, and fair, by itself.
+    /// Makes a queue for each model, to which no actor attends yet. Each queue is bounded and fair independently of the
+    /// others.
     ///
     /// # Panics
     /// If there is no model.
@@ -30,13 +31,13 @@ impl Models {
         Self(queues)
     }
 
-    /// Gives the queues, in the order of the models.
+    /// Returns the queues, in the order of the models.
     #[must_use]
     pub fn queues(&self) -> &[ModelQueue] {
         &self.0
     }
 
-    /// Gives the queue before the model at this index, or before the last one.
+    /// Returns the queue of the model at this index, or of the last one.
     #[must_use]
     pub fn queue(&self, index: usize) -> &ModelQueue {
         &self.0[index.min(self.0.len() - 1)]
@@ -48,7 +49,7 @@ impl Models {
         self.0.iter().position(|queue| queue.name() == Some(name))
     }
 
-    /// Gives the names of the models, in their order. The only model of a runtime may have none.
+    /// Returns the names of the models, in their order. The only model of a runtime may have none.
     pub fn names(&self) -> impl Iterator<Item = &ModelName> {
         self.0.iter().filter_map(ModelQueue::name)
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{port::ChatModel, protocol::ModelName};
 
-/// A model, and the name by which turns choose it. Only the one model of a runtime may do without.
+/// A model, and the name by which turns choose it. Only a runtime's single model may have none.
 #[derive(Debug, Clone)]
 pub struct NamedModel {
     /// The name of the model within its runtime.

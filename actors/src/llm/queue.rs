@@ -1,5 +1,5 @@
-//! The completions that wait for a model: bounded, and fair by tokens spent, between users and between the sessions of
-//! one user. No user runs more than a share of them at once.
+//! The completions that wait for a model. The queue is bounded, and fair by tokens spent, between users and between the
+//! sessions of one user. No user runs more than a share of them at once.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,12 +15,12 @@ use crate::{
 /// with the least. The jobs of one session keep their order.
 ///
 /// Virtual time counts the tokens that a user was served, divided by the user's weight; writing a prompt counts by its
-/// bytes. A user with twice the weight of another is served twice the tokens as often. The cost of a running completion
-/// is not known, so the queue charges what is usual, and corrects that when the completion ends.
+/// bytes. A user with twice the weight of another is therefore served twice as many tokens. The cost of a running
+/// completion is not known, so the queue charges the usual amount, and corrects that when the completion ends.
 ///
 /// The virtual clock advances by all that is served, divided among the users that wait or run. A user that comes or
 /// comes back begins at the clock. So no user saves up for later or gains by being new. A user that had too much is
-/// even again once the others have had as much.
+/// even again after the others have had as much.
 #[derive(Debug)]
 pub(super) struct Queue<J> {
     weights: UserWeights,
@@ -44,7 +44,7 @@ struct User<J> {
     sessions: HashMap<SessionId, Session<J>, RandomState>,
 }
 
-/// The account of a user. Its counts save a walk over its sessions.
+/// The account of a user. Its counts avoid a walk over its sessions.
 #[derive(Debug)]
 struct Account {
     weight: u64,
@@ -72,7 +72,7 @@ struct Waiting<J> {
     prompt: u64,
 }
 
-/// The charge of a running completion: its prompt and what is [`USUAL`]. It is given back when the completion ends.
+/// The charge of a running completion: its prompt and the [`USUAL`] amount. It is returned when the completion ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Charge {
     /// The charge for the prompt's bytes.
@@ -90,11 +90,11 @@ const FORGETS_AFTER: usize = 64;
 /// The tokens of a prompt that take as long as one generated token.
 const GENERATED: u64 = 4;
 
-/// The bytes of a prompt that take as long to write as one token of it to read. At 4 us a letter, the slowest measured,
-/// that is a millisecond. They are charged although the completion fails or is cancelled.
+/// The bytes of a prompt that take as long to write as one token of it takes to read. At 4 us a letter, the slowest
+/// measured, that is a millisecond. They are charged even if the completion fails or is cancelled.
 const WRITTEN_BYTES: usize = 256;
 
-/// Gives the cost of writing a request's prompt, in tokens of a prompt.
+/// Returns the cost of writing a request's prompt, in tokens of a prompt.
 pub(super) fn prompt_cost(bytes: usize) -> u64 {
     (bytes / WRITTEN_BYTES) as u64
 }
@@ -102,13 +102,13 @@ pub(super) fn prompt_cost(bytes: usize) -> u64 {
 /// The parts of a token that are counted, for weights that do not divide.
 const PARTS: u64 = 1_024;
 
-/// Gives what a completion took from others, in tokens of a prompt, and at least one. Cached tokens cost nothing.
+/// Returns what a completion took from others, in tokens of a prompt, and at least one. Cached tokens cost nothing.
 fn cost(usage: Usage) -> u64 {
     let read = usage.prompt_tokens.saturating_sub(usage.cached_tokens);
     (u64::from(read) + GENERATED * u64::from(usage.completion_tokens)).max(1)
 }
 
-/// Gives the charge before a completion ends, in parts.
+/// Returns the charge before a completion ends, in parts.
 fn charged(prompt: u64) -> u64 {
     PARTS.saturating_mul(USUAL + prompt)
 }
@@ -133,7 +133,7 @@ impl<J> Queue<J> {
         self.len
     }
 
-    /// Takes a job whose prompt costs so much and that must begin by `due`, or gives it back if too many wait.
+    /// Adds a job whose prompt costs this much and that must begin by `due`, or returns it if too many wait.
     pub(super) fn push(
         &mut self,
         (user, session): (UserId, SessionId),
@@ -230,7 +230,7 @@ impl<J> Queue<J> {
         Some((next.job, Charge { prompt, user: name, weight, session: of }))
     }
 
-    /// Corrects the charge of a completion that ended; `spent` is `None` where its cost is unknown.
+    /// Corrects the charge of a completion that ended. `spent` is `None` if its cost is unknown.
     pub(super) fn ended(&mut self, charge: &Charge, spent: Option<Usage>) {
         let cost = PARTS.saturating_mul(charge.prompt + spent.map_or(USUAL, cost));
         let put_right = |virtual_time: u64, weight: u64| {
@@ -295,7 +295,7 @@ impl<J> Queue<J> {
         self.take_out_if(|_| true)
     }
 
-    /// Gives the moment at which the first job is due.
+    /// Returns the moment at which the first job is due.
     pub(super) fn next_due(&self) -> Option<Instant> {
         if self.len == 0 {
             return None;
@@ -304,8 +304,8 @@ impl<J> Queue<J> {
         sessions.flat_map(|session| &session.jobs).map(|waiting| waiting.due).min()
     }
 
-    /// Forgets users that are away and were served no more than others, from time to time; all users, where none waits
-    /// or runs.
+    /// Forgets, from time to time, users that are away and were served no more than others; if none waits or runs, all
+    /// users.
     fn forget(&mut self) {
         if self.len == 0 && self.running == 0 {
             return self.users.clear();
@@ -331,7 +331,7 @@ impl Account {
         self.running == 0 && self.waiting == 0
     }
 
-    /// Charges user and session with the prompt and what is usual. Gives the user's virtual time before.
+    /// Charges user and session with the prompt and the usual amount. Returns the user's virtual time before.
     fn begin<J>(&mut self, session: &mut Session<J>, prompt: u64) -> u64 {
         self.virtual_clock = self.virtual_clock.max(session.virtual_time);
         session.virtual_time = session.virtual_time.saturating_add(charged(prompt));
@@ -348,7 +348,7 @@ impl<J> Session<J> {
         self.running == 0 && self.jobs.is_empty()
     }
 
-    /// Gives the number of its first job.
+    /// Returns the number of its first job.
     fn first(&self) -> Option<u64> {
         self.jobs.front().map(|waiting| waiting.came)
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct RetryEstimator {
     average: Option<Duration>,
-    /// Refusals since a slot came free last. The next caller is told a later moment, or all would come for the same
+    /// Refusals since a slot last came free. The next caller receives a later time, or all would come for the same
     /// slot.
     refused: u32,
 }
@@ -27,8 +27,8 @@ impl RetryEstimator {
         self.refused = 0;
     }
 
-    /// Refuses a caller while so many run, and gives the time after which to come again. `None` before any completion
-    /// has ended.
+    /// Refuses a caller while this many run, and returns the time after which to come again. Returns `None` before any
+    /// completion has ended.
     pub(super) fn refuses(&mut self, running: usize) -> Option<Duration> {
         self.refused = self.refused.saturating_add(1);
         let running = u32::try_from(running.max(1)).unwrap_or(u32::MAX);

@@ -22,7 +22,7 @@ struct AddressState<M> {
     restart_limit_reached: CancellationToken,
 }
 
-/// Tells that a message has no answer: the actor is gone, died before it answered, or did not answer in time.
+/// Returned if a message has no answer: the actor is gone, died before it answered, or did not answer in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the actor is gone, or did not answer in time")]
 pub struct AskError;
@@ -39,7 +39,7 @@ impl<M: Message> Address<M> {
         }))
     }
 
-    /// Gives the actor that is there now.
+    /// Returns the actor that is there now.
     #[must_use]
     pub fn actor(&self) -> ActorRef<M> {
         self.there().clone()
@@ -58,7 +58,7 @@ impl<M: Message> Address<M> {
         self.0.moves.notify_waiters();
     }
 
-    /// Waits for another actor than this one. Waits for ever where the [restart limit](Self::restart_limit_reached) was
+    /// Waits for another actor than this one. Waits for ever if the [restart limit](Self::restart_limit_reached) was
     /// reached.
     pub async fn after(&self, gone: &ActorRef<M>) -> ActorRef<M> {
         loop {
@@ -73,7 +73,7 @@ impl<M: Message> Address<M> {
         }
     }
 
-    /// Says that the supervisor starts no other actor at this address.
+    /// Marks that the supervisor starts no other actor at this address.
     pub fn restarts_end(&self) {
         self.0.restart_limit_reached.cancel();
     }
@@ -83,17 +83,17 @@ impl<M: Message> Address<M> {
         self.0.restart_limit_reached.cancelled().await;
     }
 
-    /// Kills the actor, as a fault would, and waits for the next one; for tests of supervision.
+    /// Kills the actor, as a fault would, and waits for the next one. For tests of supervision.
     pub async fn kill(&self) {
         let gone = self.actor();
         gone.kill();
         self.after(&gone).await;
     }
 
-    /// Sends a message, or gives it back if the actor is gone.
+    /// Sends a message, or returns it if the actor is gone.
     ///
     /// # Errors
-    /// Gives the message back.
+    /// The message, if the actor is gone.
     pub fn send(&self, msg: M) -> Result<(), Option<M>> {
         let sent = self.there().cast(msg);
         match sent {

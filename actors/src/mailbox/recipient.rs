@@ -1,4 +1,4 @@
-//! A receiver of an actor's events: the actor knows the kind of event and not its listener.
+//! A receiver of an actor's events. The actor knows the kind of event and not its listener.
 
 use std::{fmt, sync::Arc};
 
@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 /// A receiver of events `E`. Cheap to clone.
 pub struct Recipient<E> {
     hears: Arc<dyn Fn(E) -> bool + Send + Sync>,
-    /// Kept until the last event is told.
+    /// Kept until the last event is sent.
     held: Option<Arc<dyn Send + Sync>>,
 }
 
@@ -19,13 +19,13 @@ impl<E: Send + 'static> Recipient<E> {
         Self::function(move |event: E| actor.cast(event.into()).is_ok())
     }
 
-    /// Sends each event to a channel; for tests, and for callers that are no actors.
+    /// Sends each event to a channel, for tests and for callers that are not actors.
     #[must_use]
     pub fn channel(sender: mpsc::UnboundedSender<E>) -> Self {
         Self::function(move |event| sender.send(event).is_ok())
     }
 
-    /// Hands each event to this function, which must not block. It returns false when no listener is left.
+    /// Passes each event to this function, which must not block. It returns false if no listener is left.
     #[must_use]
     pub fn function(hears: impl Fn(E) -> bool + Send + Sync + 'static) -> Self {
         Self { hears: Arc::new(hears), held: None }
@@ -37,20 +37,20 @@ impl<E: Send + 'static> Recipient<E> {
         Self::function(|_| false)
     }
 
-    /// Keeps this value until the last event is told or the last clone is dropped.
+    /// Keeps this value until the last event is sent or the last clone is dropped.
     #[must_use]
     pub fn holding(mut self, held: impl Send + Sync + 'static) -> Self {
         self.held = Some(Arc::new(held));
         self
     }
 
-    /// Tells an event; false when no listener is left.
+    /// Sends an event. Returns false if no listener is left.
     pub fn tell(&self, event: E) -> bool {
         (self.hears)(event)
     }
 
-    /// Tells the last event. The value of [`holding`](Self::holding) is dropped first: a listener of an end may begin
-    /// something at once.
+    /// Sends the last event. The value of [`holding`](Self::holding) is dropped first, because a listener of an end may
+    /// begin something at once.
     pub fn tell_last(self, event: E) -> bool {
         drop(self.held);
         (self.hears)(event)

@@ -1,4 +1,4 @@
-//! An answer that cannot be lost: dropped unsent, it reports that.
+//! An answer that cannot be lost: if it is dropped unsent, it reports that.
 
 use tokio::sync::oneshot;
 use tracing::trace;
@@ -11,7 +11,7 @@ use super::Recipient;
 pub struct Reply<E: Send + 'static>(Option<(Recipient<E>, E)>);
 
 impl<E: Send + 'static> Reply<E> {
-    /// Sends the answer to this recipient, or `if_lost` where none is given.
+    /// Sends the answer to this recipient, or `if_lost` if none is sent.
     pub fn new(to: Recipient<E>, if_lost: E) -> Self {
         Self(Some((to, if_lost)))
     }

@@ -46,7 +46,7 @@ pub(super) fn accept(arguments: Value, limits: &Limits) -> Result<Map<String, Va
     }
 }
 
-/// Counts how deep brackets are nested outside strings. For text that is no JSON any number will do, as long as it
+/// Counts how deep brackets are nested outside of strings. For text that is not JSON any number will do, as long as it
 /// counts every bracket that a parser could follow.
 fn text_levels(raw: &str) -> usize {
     let (mut levels, mut deepest) = (0_usize, 0);
@@ -156,7 +156,7 @@ mod tests {
 
     #[test]
     fn what_was_cut_is_refused_as_too_long_wherever_it_was_cut() {
-        // Each of these is JSON in whole, and would be in part but for what says that it was cut.
+        // Each of these is complete JSON, and a part of it would be too, except for the note that it was cut.
         let space = " ".repeat(4_000);
         for raw in [
             format!("{{}}{space}"),

@@ -1,4 +1,4 @@
-//! The errors of the registry: a tool that cannot be added, and one that is not there.
+//! The errors of the registry: a tool that cannot be added, and one that does not exist.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ pub enum RegistryError {
     /// Its description is wrong.
     #[error(transparent)]
     Spec(#[from] SpecError),
-    /// Its effect does not fit the connection that its handler is lent.
+    /// Its effect does not fit the connection that its handler borrows.
     #[error(transparent)]
     Effect(#[from] OtherEffect),
 }
@@ -27,7 +27,7 @@ pub struct DuplicateTool {
     pub name: Arc<str>,
 }
 
-/// A transactional tool says that it only reads, or a reading one that it writes.
+/// A transactional tool is described as one that only reads, or a reading one as one that writes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("tool {tool} cannot have the effect {effect:?}: {}", reason(*effect))]
 pub struct OtherEffect {

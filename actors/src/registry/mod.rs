@@ -1,11 +1,13 @@
 //! The tools of a runtime: looked up by name, their schemas compiled once.
 //!
 //! A [`ToolRegistry`] takes each [`Tool`](crate::port::Tool) with its description and makes a [`RegisteredTool`] of it.
-//! [`RegisteredTool::check`] turns the text of a model into [`CheckedArguments`], or into [`Problems`] that tell the
-//! model what to mend.
+//! [`RegisteredTool::check`] turns the text of a model into [`CheckedArguments`], or into [`Problems`] from which the
+//! model reads what to mend.
 //!
-//! Invariants: no tool is added after the start. No schema or argument overflows the stack or takes for ever. No
-//! problem repeats a value of the arguments.
+//! Invariants:
+//! - No tool is added after the start.
+//! - No schema or argument overflows the stack or takes for ever.
+//! - No problem repeats a value of the arguments.
 
 mod arguments;
 mod digits;

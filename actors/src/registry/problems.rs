@@ -10,7 +10,7 @@ use serde_json::{Number, Value};
 
 use crate::protocol::{Breach, Limits, Locale, Problem, Text};
 
-/// Stands for problems that did not fit into the text.
+/// Replaces problems that did not fit into the text.
 const MORE: &str = "...";
 /// The longest pointer in a text: deep pointers stay readable, long keys do not fill the text alone.
 const MAX_POINTER_CHARS: usize = 120;
@@ -24,7 +24,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Collects problems; their text keeps to these limits.
+    /// Collects problems. Their text keeps to these limits.
     #[must_use]
     pub fn new(problems: Vec<Problem>, limits: &Limits) -> Self {
         Self {
@@ -34,7 +34,7 @@ impl Problems {
         }
     }
 
-    /// Gives all problems.
+    /// Returns all problems.
     #[must_use]
     pub fn as_slice(&self) -> &[Problem] {
         &self.problems
@@ -85,7 +85,7 @@ fn in_words(problem: &Problem, locale: Locale) -> String {
     words.replace(char::is_control, "\u{fffd}")
 }
 
-/// Ends the text where a problem no longer fits: after the last whole one, or in the middle of the first.
+/// Ends the text where a problem no longer fits: after the last complete one, or in the middle of the first.
 fn cut(mut text: String, separator: &str, words: &str, max_bytes: usize) -> String {
     if text.is_empty() {
         text.push_str(&words[..words.floor_char_boundary(max_bytes.saturating_sub(MORE.len()))]);
@@ -152,8 +152,8 @@ fn number(limit: &Value, breach: fn(Number) -> Breach) -> Breach {
     limit.as_number().map_or(Breach::Misfit { expected: None }, |limit| breach(limit.clone()))
 }
 
-/// Finds the problems to mend where a value fits none of several forms. They are those of the one form that was meant,
-/// if its type and its constants tell. Where the forms are only values, they are the allowed values.
+/// Finds the problems to mend if a value fits none of several forms. They are those of the one form that was meant, if
+/// its type and its constants show which. If the forms are only values, they are the allowed values.
 fn alternatives(pointer: &str, forms: &[Vec<ValidationError<'static>>], into: &mut Vec<Problem>) {
     let is_another_kind = |error: &ValidationError<'_>| {
         let is_here = error.instance_path().as_str() == pointer;
@@ -174,7 +174,7 @@ fn alternatives(pointer: &str, forms: &[Vec<ValidationError<'static>>], into: &m
     into.push(Problem { pointer: pointer.to_owned(), breach });
 }
 
-/// Gives the values of forms that are each one value, a list of values, or another type altogether, as an optional
+/// Returns the values of forms that are each one value, a list of values, or another type altogether, as an optional
 /// enumeration has them.
 fn allowed_values(pointer: &str, forms: &[Vec<ValidationError<'static>>]) -> Option<Breach> {
     let mut values = Vec::new();
@@ -193,7 +193,7 @@ fn allowed_values(pointer: &str, forms: &[Vec<ValidationError<'static>>]) -> Opt
     (!values.is_empty()).then_some(Breach::OneOf(values))
 }
 
-/// Gives the types of forms, where the value has none of them.
+/// Returns the types of forms, if the value has none of them.
 fn allowed_types(pointer: &str, forms: &[Vec<ValidationError<'static>>]) -> Option<Breach> {
     let type_of = |error: &ValidationError<'_>| {
         let Kind::Type { kind: TypeKind::Single(kind) } = error.kind() else { return None };

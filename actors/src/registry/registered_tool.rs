@@ -1,4 +1,4 @@
-//! A tool with its compiled schema: it takes raw arguments and gives checked ones.
+//! A tool with its compiled schema: it takes raw arguments and returns checked ones.
 
 use std::{fmt, sync::Arc};
 
@@ -22,12 +22,12 @@ use crate::{
     },
 };
 
-/// The steps beyond which only the first problem of arguments is told: each problem holds some memory.
+/// The steps beyond which only the first problem of arguments is reported, because each problem holds some memory.
 const STEPS_FOR_ALL_PROBLEMS: u64 = 65_536;
-/// The bytes of pointers beyond which only the first problem is told: each pointer has the keys above it.
+/// The bytes of pointers beyond which only the first problem is reported, because each pointer has the keys above it.
 const BYTES_FOR_ALL_PROBLEMS: u64 = 16 * 1024 * 1024;
 
-/// A registered tool: the schema is compiled once and shared by all calls.
+/// A registered tool. The schema is compiled once and shared by all calls.
 pub struct RegisteredTool {
     tool: Arc<dyn Tool>,
     shape: Shape,
@@ -41,9 +41,9 @@ pub struct RegisteredTool {
 pub struct CheckedArguments {
     /// The checked arguments, as an object.
     pub arguments: Value,
-    /// JSON Pointers to the keys that were removed: the first, and more as far as there is room.
+    /// JSON Pointers to the keys that were removed: the first, and as many more as there is room for.
     pub removed: Vec<String>,
-    /// JSON Pointers to optional keys whose null counted as absent: they are not among the arguments.
+    /// JSON Pointers to optional keys whose null counted as absent. They are not among the arguments.
     pub nulls: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ impl RegisteredTool {
         let validator = jsonschema::options()
             .with_draft(Draft::Draft7)
             .should_validate_formats(true)
-            // Types of whole numbers give themselves formats such as `uint8`, beside the bounds that are checked.
+            // Types of whole numbers use formats such as `uint8`, in addition to the bounds that are checked.
             .should_ignore_unknown_formats(true)
             // An engine in linear time: the default one backtracks for seconds.
             .with_pattern_options(PatternOptions::regex())
@@ -78,19 +78,19 @@ impl RegisteredTool {
         Ok(Self { tool, shape, validator, digest })
     }
 
-    /// Gives the description.
+    /// Returns the description.
     #[must_use]
     pub fn spec(&self) -> &ToolSpec {
         self.tool.spec()
     }
 
-    /// Gives the hash of name and schema, as they were at registration: an approval is bound to it.
+    /// Returns the hash of name and schema, as they were at registration. An approval is bound to it.
     #[must_use]
     pub const fn schema_digest(&self) -> &Digest {
         &self.digest
     }
 
-    /// Gives the tool.
+    /// Returns the tool.
     #[must_use]
     pub fn tool(&self) -> &Arc<dyn Tool> {
         &self.tool
@@ -116,8 +116,8 @@ impl RegisteredTool {
         self.checked(Value::Object(arguments), &limits)
     }
 
-    /// Validates arguments that a person typed in place of a model's, under the bounds of a model's. Exactly what was
-    /// typed runs: keys that the schema does not know are a problem, and are not removed in silence.
+    /// Validates arguments that a person typed instead of a model's, under the bounds of a model's. Exactly what was
+    /// typed runs: keys that the schema does not know are a problem, and are not silently removed.
     ///
     /// # Errors
     /// [`Problems`], all of them.
@@ -140,11 +140,11 @@ impl RegisteredTool {
         }
     }
 
-    /// Runs the handler on checked arguments. An outcome that could not be read again once stored is a `Serialize`
-    /// fault, found before any of the call is kept.
+    /// Runs the handler on checked arguments. An outcome that could not be read again after it is stored is a
+    /// `Serialize` fault, found before any of the call is kept.
     ///
     /// # Errors
-    /// The fault that the handler gives in place of an outcome, or `Serialize`.
+    /// The handler's fault, or `Serialize`.
     pub async fn handle(
         &self,
         arguments: Value,
@@ -156,11 +156,11 @@ impl RegisteredTool {
         outcome_of(self.tool.call(arguments, prepared, ctx, access).await, limits)
     }
 
-    /// Does the slow work before the handler. A broken rule is given as an outcome, and checked like one of
+    /// Does the slow work before the handler. A broken rule is returned as an outcome, and checked like one of
     /// [`handle`](Self::handle).
     ///
     /// # Errors
-    /// The outcome in place of the work, or the fault.
+    /// The outcome that ends the call, or the fault.
     pub async fn prepare(
         &self,
         arguments: &Value,
@@ -180,7 +180,7 @@ impl RegisteredTool {
         if self.validator.is_valid(&arguments) {
             return match caught(|| self.tool.accepts(&arguments)) {
                 Ok(Err(problem)) => Err(Problems::new(vec![problem], limits)),
-                // A panic will happen again where the handler is run, and be an outcome there.
+                // A panic will happen again when the handler runs, and be an outcome there.
                 Ok(Ok(())) | Err(Panicked) => {
                     let (removed, nulls) = (pruned.removed.kept, pruned.nulls.kept);
                     if !nulls.is_empty() {

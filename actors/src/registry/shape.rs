@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::protocol::is_deeper;
 
-/// Levels of a schema as JSON, and schemas on the longest path through its references: the compiler recurses.
+/// Levels of a schema as JSON, and schemas on the longest path through its references, because the compiler recurses.
 const MAX_LEVELS: usize = 64;
 /// Schemas inside one schema: a hundred times what a tool needs.
 const MAX_SCHEMAS: usize = 4_096;
@@ -40,19 +40,19 @@ pub(super) struct Shape {
     holding: Vec<Holding>,
 }
 
-/// One schema inside a schema: where its children hold.
+/// One schema inside of a schema: where its children hold.
 #[derive(Debug, Default)]
 pub(super) struct Part {
     in_place: Vec<usize>,
-    /// Children by key, where the schema names keys at all.
+    /// Children by key, if the schema names keys at all.
     pub(super) properties: Option<HashMap<String, usize>>,
     /// The keys that the schema requires.
     pub(super) required: Vec<String>,
-    /// Whether this part by itself, without those that hold beside it, allows null.
+    /// Whether this part by itself, without the others that hold for the value, allows null.
     pub(super) lets_null_pass: bool,
     /// Whether it requires a whole number.
     pub(super) is_integer: bool,
-    /// Whether it requires a number, whole or not.
+    /// Whether it requires a number, an integer or not.
     pub(super) is_number: bool,
     /// Whether it allows, forbids or describes keys that it does not name.
     pub(super) minds_other_keys: bool,
@@ -64,7 +64,7 @@ pub(super) struct Part {
 }
 
 impl Shape {
-    /// Builds the shape of a schema, or says why it is refused.
+    /// Builds the shape of a schema, or returns why it is refused.
     pub(super) fn of(schema: &Value) -> Result<Self, String> {
         if is_deeper(schema, MAX_LEVELS) {
             return Err(too_deep());
@@ -80,12 +80,12 @@ impl Shape {
         &self.parts[index]
     }
 
-    /// Gives the parts that hold for the value as a whole.
+    /// Returns the parts that hold for the arguments themselves.
     pub(super) fn holding_at_root(&self) -> &Holding {
         &self.holding[0]
     }
 
-    /// Gives the parts that hold for a child, from the schemas for it in each part that holds for its parent.
+    /// Returns the parts that hold for a child, from the schemas for it in each part that holds for its parent.
     pub(super) fn holding_for<'a>(
         &self,
         children: impl Iterator<Item = (&'a usize, u64)>,
@@ -265,8 +265,8 @@ fn names_type(keywords: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// Tells whether null passes this part by itself. A part that leaves it to its own parts (alternatives, a reference)
-/// lets nothing pass. Where it is unclear, it passes: the validator decides then.
+/// Returns whether null passes this part by itself. A part that leaves it to its own parts (alternatives, a reference)
+/// lets nothing pass. If it is unclear, null passes, and the validator decides.
 fn lets_null_pass(keywords: &Map<String, Value>) -> bool {
     if keywords.contains_key("type") {
         return names_type(keywords, "null");

@@ -58,18 +58,18 @@ impl ToolRegistry {
         Ok(&self.tools[*index])
     }
 
-    /// Tells whether a tool of this name is registered.
+    /// Returns whether a tool of this name is registered.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
         self.indices.contains_key(name)
     }
 
-    /// Gives all tools in their order.
+    /// Returns all tools in their order.
     pub fn iter(&self) -> slice::Iter<'_, Arc<RegisteredTool>> {
         self.tools.iter()
     }
 
-    /// Gives all names in their order.
+    /// Returns all names in their order.
     #[must_use]
     pub fn names(&self) -> Vec<Arc<str>> {
         self.iter().map(|tool| tool.spec().name.clone()).collect()
@@ -81,25 +81,25 @@ impl ToolRegistry {
         self.tools.len()
     }
 
-    /// Tells whether the registry is empty.
+    /// Returns whether the registry is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// Gives all tools as plain `{name, description, parameters}`.
+    /// Returns all tools as plain `{name, description, parameters}`.
     #[must_use]
     pub fn specs(&self) -> Vec<Value> {
         self.exported(ToolSpec::to_plain)
     }
 
-    /// Gives all tools in the form of the OpenAI API.
+    /// Returns all tools in the form of the OpenAI API.
     #[must_use]
     pub fn to_openai(&self) -> Vec<Value> {
         self.exported(ToolSpec::to_openai)
     }
 
-    /// Gives all tools in the form of the Anthropic API.
+    /// Returns all tools in the form of the Anthropic API.
     #[must_use]
     pub fn to_anthropic(&self) -> Vec<Value> {
         self.exported(ToolSpec::to_anthropic)

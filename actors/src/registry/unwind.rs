@@ -9,21 +9,21 @@ use std::{
     task::Poll,
 };
 
-/// Tells that the code panicked; the message of the panic is dropped.
+/// Returned if the code panicked. The message of the panic is dropped.
 #[derive(Debug)]
 pub struct Panicked;
 
-/// Gives what the future gives, or [`Panicked`]. A mutex that it held during a panic is poisoned.
+/// Returns what the future returns, or [`Panicked`]. A mutex that it held during a panic is poisoned.
 ///
 /// # Errors
-/// [`Panicked`] also where only the drop of the future did.
+/// [`Panicked`], even if only the drop of the future panicked.
 pub async fn unwind<F: Future>(future: F) -> Result<F::Output, Panicked> {
     let mut future = Box::pin(future);
     let ended = polled(future.as_mut()).await;
     caught(|| drop(future)).and(ended)
 }
 
-/// Gives what the future gives, or [`Panicked`]. A panic of its drop is the caller's.
+/// Returns what the future returns, or [`Panicked`]. A panic of its drop is the caller's.
 pub(crate) async fn polled<F: Future>(mut future: Pin<&mut F>) -> Result<F::Output, Panicked> {
     let polled = poll_fn(|context| match caught(|| future.as_mut().poll(context)) {
         Ok(polled) => polled.map(Ok),
@@ -32,7 +32,7 @@ pub(crate) async fn polled<F: Future>(mut future: Pin<&mut F>) -> Result<F::Outp
     polled.await
 }
 
-/// Gives what the code gives, or [`Panicked`].
+/// Returns what the code returns, or [`Panicked`].
 pub(super) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(run)).map_err(|payload| {
         discard(payload);

@@ -11,23 +11,23 @@ use crate::{
 };
 
 /// Starts a writer whenever a job waits and a writer is idle. If it is killed, a group that has begun is finished and
-/// answered, and waiting jobs are written when it was started anew. Stopped in order, it refuses waiting and later
-/// jobs.
+/// answered, and waiting jobs are written after it was started anew. If it is stopped in order, it refuses waiting and
+/// later jobs.
 #[derive(Debug)]
 pub struct StoreActor;
 
-/// The parts of a StoreActor; the same again after a restart.
+/// The parts of a StoreActor, which are the same after a restart.
 #[derive(Debug, Clone)]
 pub struct StoreArguments {
     /// The store that is written.
     pub store: Arc<dyn Store>,
     /// The bounds of groups and waits.
     pub limits: Arc<Limits>,
-    /// The tracker of writer tasks: they outlive the actor, and shutdown waits for them.
+    /// The tracker of writer tasks. They outlive the actor, and shutdown waits for them.
     pub tasks: TaskTracker,
     /// The health of the writers.
     pub health: Arc<WriterHealth>,
-    /// The waiting jobs, also while the actor is started anew.
+    /// The waiting jobs, which are kept while the actor is started anew.
     pub jobs: Jobs,
 }
 

@@ -1,5 +1,5 @@
-//! A group of jobs in one transaction: the plain writes that share a savepoint, those that wait for the commit, and what
-//! becomes of them where the group is discarded.
+//! A group of jobs in one transaction: the plain writes that share a savepoint, those that wait for the commit, and
+//! what becomes of them if the group is discarded.
 
 use std::{collections::VecDeque, error::Error};
 
@@ -25,8 +25,8 @@ pub(super) struct WriteBatch {
 }
 
 impl WriteBatch {
-    /// Begins this job and the plain writes that wait behind it, in their order. Leases in between wait for them: a
-    /// write is quick, and a borrower may take its whole deadline. Withdrawn jobs are left out.
+    /// Begins this job and the plain writes that wait after it, in their order. Leases in between wait for them,
+    /// because a write is quick, and a borrower may take all its time until the deadline. Withdrawn jobs are left out.
     pub(super) fn take(first: WriteJob, waiting: &mut VecDeque<StoreJob>) -> Self {
         let mut batch = Self { jobs: Vec::new(), writes: Vec::new(), lengths: Vec::new() };
         batch.push(first);
@@ -64,22 +64,22 @@ impl WriteBatch {
         self.jobs.len()
     }
 
-    /// Tells whether all of its jobs were withdrawn.
+    /// Returns whether all of its jobs were withdrawn.
     pub(super) fn is_empty(&self) -> bool {
         self.jobs.is_empty()
     }
 
-    /// Gives the facts of all jobs.
+    /// Returns the facts of all jobs.
     pub(super) fn writes(&self) -> &[Write] {
         &self.writes
     }
 
-    /// Tells all callers the same; their permits are free afterwards.
+    /// Answers all callers alike. Their permits are free afterwards.
     pub(super) fn answer(self, result: &Result<(), StoreError>) {
         self.jobs.into_iter().for_each(|job| job.reply.send(result.clone()));
     }
 
-    /// Gives the jobs, each with its own facts.
+    /// Returns the jobs, each with its own facts.
     pub(super) fn into_jobs(self) -> impl DoubleEndedIterator<Item = WriteJob> {
         let Self { mut jobs, writes, lengths } = self;
         let mut writes = writes.into_iter();
@@ -108,19 +108,19 @@ pub(super) struct PoisonedBatch {
 pub(super) enum PoisonedBy {
     /// The store itself fails.
     Store,
-    /// A borrower ended or broke the transaction: the other jobs are written again without it.
+    /// A borrower ended or broke the transaction, so the other jobs are written again without it.
     Borrower,
 }
 
 impl PendingBatch {
-    /// Tells the callers how the group ended, and with it their jobs.
+    /// Answers the callers how the group ended, and with it their jobs.
     pub(super) fn answer(self, end: &Result<(), StoreError>) {
         self.batch.answer(&end.clone().and(self.result));
     }
 }
 
-/// Discards the group, of which nothing was written. Plain writes are done again where a borrower poisoned it; all
-/// others are answered.
+/// Discards the group, of which nothing was written. Plain writes are done again if a borrower poisoned it. All others
+/// are answered.
 pub(super) fn discard(
     poisoned: PoisonedBatch,
     done: Vec<PendingBatch>,
@@ -142,12 +142,13 @@ pub(super) fn discard(
     left
 }
 
-/// Gives the job to do once more. `None` where its caller's time is up, which is told that nothing was written.
+/// Returns the job to do once more, or `None` if its caller's time is up. That caller receives that nothing was
+/// written.
 pub(super) fn again(mut job: WriteJob) -> Option<StoreJob> {
     job.reply.is_done_again().then_some(StoreJob::Write(job))
 }
 
-/// Makes the error of a job that was surely not written, whatever the store called its failure.
+/// Makes the error of a job that was certainly not written, whatever the store called its failure.
 pub(super) fn unwritten(cause: &StoreError) -> StoreError {
     if let StoreError::Unavailable { .. } = cause {
         cause.clone()
@@ -174,7 +175,7 @@ pub(super) async fn savepoint(
     }
 }
 
-/// Writes into the innermost savepoint and ends it: kept, or undone where the store refuses a write.
+/// Writes into the innermost savepoint and ends it: it is kept, or undone if the store refuses a write.
 pub(super) async fn conclude(mut open: Open, writes: &[Write]) -> Concluded {
     failpoint("writer.write").await?;
     match open.write(writes).await {

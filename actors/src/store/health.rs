@@ -1,4 +1,4 @@
-//! The health of the writers: whether a borrower keeps the transaction.
+//! The health of the writers: whether a borrower keeps the transaction too long.
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
@@ -9,7 +9,7 @@ pub struct WriterHealth {
 }
 
 impl WriterHealth {
-    /// Counts the leases that are overdue now: while there is one, its writer does nothing else.
+    /// Counts the leases that are overdue now. While there is one, its writer does nothing else.
     #[must_use]
     pub fn overdue_leases(&self) -> usize {
         self.overdue.load(Relaxed)

@@ -11,7 +11,8 @@ use crate::port::{StoreError, Transaction, Write};
 /// The open transaction of the store's writer, lent to one borrower. Dropping it without [`end`](Self::end) undoes its
 /// writes and records nothing.
 ///
-/// Other jobs wait behind it, so the borrower keeps to `Limits::transaction_deadline` from the moment it got the lease.
+/// Other jobs wait for it, so the borrower keeps to `Limits::transaction_deadline` from the moment at which it received
+/// the lease.
 pub struct Lease {
     loan: Option<Loan>,
     label: Arc<str>,
@@ -48,7 +49,7 @@ pub(super) struct End {
 }
 
 impl Lease {
-    /// Lends the transaction; the receiver is told of its return.
+    /// Lends the transaction. The receiver receives its return.
     pub(super) fn lend(
         transaction: Box<dyn Transaction>,
         label: Arc<str>,
@@ -58,8 +59,8 @@ impl Lease {
         (Self { loan: Some(Loan { transaction, returned }), label, patience }, back)
     }
 
-    /// Gives the driver's own connection, e.g. `SqliteConnection`, inside the open transaction. Savepoints of the
-    /// borrower's own are welcome. A borrower that ends the transaction itself loses all its writes.
+    /// Returns the driver's own connection, e.g. `SqliteConnection`, inside of the open transaction. The borrower may
+    /// use savepoints of its own. A borrower that ends the transaction itself loses all its writes.
     pub fn connection(&mut self) -> &mut (dyn Any + Send) {
         self.loan
             .as_mut()
@@ -68,11 +69,11 @@ impl Lease {
             .connection()
     }
 
-    /// Gives the transaction back with the record of the call. The future gives the end of the commit; the transaction
-    /// is on its way back even if the future is never polled.
+    /// Returns the transaction to the writer with the record of the call. The future waits for the commit. The
+    /// transaction is on its way back even if the future is never polled.
     ///
     /// # Errors
-    /// The future gives the error of the commit. A refused record undoes the borrower's writes too.
+    /// The future returns the error of the commit. A refused record undoes the borrower's writes too.
     pub fn end(
         mut self,
         keep: Keep,
@@ -86,8 +87,8 @@ impl Lease {
     fn give_back(&mut self, end: Option<End>) {
         let Some(Loan { transaction, returned }) = self.loan.take() else { return };
         if returned.send(LeaseReturn { transaction, end }).is_err() {
-            // Dropped there, the transaction is rolled back; a caller that waits for the commit is told that no answer
-            // comes.
+            // The transaction is dropped with its message, which rolls it back. A caller that waits for the commit
+            // receives that no answer comes.
             error!(tool = %self.label, "a lease found no writer to return to");
         }
     }

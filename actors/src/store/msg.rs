@@ -38,7 +38,7 @@ pub struct WriteJob {
     pub writes: Vec<Write>,
     /// Receives the end of the commit.
     pub reply: ReplySender<()>,
-    /// The permit among the jobs that may wait; free again when the job is done.
+    /// The permit among the jobs that may wait. It is free again after the job is done.
     pub permit: OwnedSemaphorePermit,
 }
 
@@ -51,12 +51,12 @@ pub struct LeaseJob {
     pub call: Option<(SessionId, CallId)>,
     /// Receives the lease.
     pub reply: ReplySender<Lease>,
-    /// The permit among the jobs that may wait; free again when the lease has ended.
+    /// The permit among the jobs that may wait. It is free again after the lease has ended.
     pub permit: OwnedSemaphorePermit,
 }
 
 impl StoreJob {
-    /// Tells whether its caller was told that it is withdrawn.
+    /// Returns whether its caller has received that it is withdrawn.
     pub(super) fn is_withdrawn(&self) -> bool {
         match self {
             Self::Write(job) => job.reply.is_over(),
@@ -64,7 +64,7 @@ impl StoreJob {
         }
     }
 
-    /// Tells the caller that no part of it was done.
+    /// Answers the caller that no part of it was done.
     pub(super) fn refuse(self, error: StoreError) {
         match self {
             Self::Write(job) => job.reply.send(Err(error)),

@@ -1,5 +1,5 @@
-//! The way to the store: the handle that all other code has, and the queue of jobs before the writers, which outlives the
-//! actor that starts them.
+//! The way to the store: the handle that all other code has, and the queue of jobs, which outlives the actor that
+//! starts the writers.
 
 use std::{
     collections::VecDeque,
@@ -23,12 +23,12 @@ use crate::{
 
 /// The handle through which all other code reaches the store. Cheap to clone.
 ///
-/// Each caller is told one result, and it stays true. A job to which no writer came within `Limits::store_timeout` is
+/// Each caller receives one result, and it stays true. A job that no writer took within `Limits::store_timeout` is
 /// withdrawn with [`StoreError::Withdrawn`]: it was not written, and will not be. A job that a writer has begun is
 /// answered by that writer, however long that takes.
 ///
-/// Dropping its futures is safe: a job that was sent is still done, without a listener. A lease that is not taken is
-/// returned.
+/// Dropping its futures is safe: a job that was sent is still done, although nobody waits for its result. A lease that
+/// is not taken is returned.
 #[derive(Debug, Clone)]
 pub struct StoreHandle {
     store: Arc<dyn Store>,
@@ -39,8 +39,8 @@ pub struct StoreHandle {
 }
 
 impl StoreHandle {
-    /// Makes a handle to this store, whose actor at `writer` writes these jobs. Make one and clone it: it counts the
-    /// waiting jobs.
+    /// Makes a handle to this store, whose actor at `writer` writes these jobs. Make one and clone it, because it
+    /// counts the waiting jobs.
     #[must_use]
     pub fn new(
         writer: Address<StoreMsg>,
@@ -53,7 +53,7 @@ impl StoreHandle {
         Self { store, writer, jobs, permits, answers_within: limits.store_timeout }
     }
 
-    /// Gives the store itself, for reads.
+    /// Returns the store itself, for reads.
     #[must_use]
     pub const fn store(&self) -> &Arc<dyn Store> {
         &self.store
@@ -70,15 +70,16 @@ impl StoreHandle {
     /// Makes facts durable, all of them or none.
     ///
     /// # Errors
-    /// [`StoreError`]; [`may_have_happened`](StoreError::may_have_happened) tells whether the store must be asked.
+    /// [`StoreError`]. [`may_have_happened`](StoreError::may_have_happened) says whether the store must be asked.
     pub async fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         self.begin_write(writes).await
     }
 
-    /// Does the same, sent before the future is polled: the order of these calls is the order of the writes.
+    /// Does the same, but sends the job before the future is polled, so that the order of these calls is the order of
+    /// the writes.
     ///
     /// # Errors
-    /// The future gives what [`write`](Self::write) gives.
+    /// The future returns the errors of [`write`](Self::write).
     pub fn begin_write(
         &self,
         writes: Vec<Write>,
@@ -89,7 +90,7 @@ impl StoreHandle {
     /// Borrows the writer's open transaction. The label names the borrower in the log.
     ///
     /// # Errors
-    /// [`StoreError`]; then no fact was written.
+    /// [`StoreError`]. No fact was written then.
     pub fn lease(
         &self,
         label: Arc<str>,
@@ -110,7 +111,7 @@ impl StoreHandle {
         sent(self.send(job))
     }
 
-    /// Takes a permit before the queue, and sends the job.
+    /// Takes a permit of the queue, and sends the job.
     fn send<T>(
         &self,
         job: impl FnOnce(ReplySender<T>, OwnedSemaphorePermit) -> StoreJob,
@@ -147,7 +148,7 @@ async fn sent<T>(answer: Result<PendingReply<T>, StoreError>) -> Result<T, Store
 pub struct Jobs(Arc<Mutex<Queue<StoreJob>>>);
 
 impl Jobs {
-    /// Makes an empty queue before so many writers.
+    /// Makes an empty queue for this many writers.
     #[must_use]
     pub fn new(writers: usize, limits: &Limits) -> Self {
         Self(Arc::new(Mutex::new(Queue::new(writers, limits.max_batch_jobs))))
@@ -159,7 +160,7 @@ impl Jobs {
         left.into_iter().for_each(|job| job.refuse(gone()));
     }
 
-    /// Adds a job, and tells whether a writer is to be started for it. The job is refused once the queue is closed.
+    /// Adds a job, and returns whether a writer is to be started for it. The job is refused after the queue is closed.
     pub(super) fn push(&self, job: StoreJob) -> Writers {
         let pushed = self.queue().push(job);
         // Not under the lock: each refusal runs the caller's own code.
@@ -172,7 +173,7 @@ impl Jobs {
     /// Takes out the jobs whose time is up: their permits are free again.
     pub(super) fn shed(&self) {
         let shed = self.queue().shed(StoreJob::is_withdrawn);
-        // Not under the lock: each tells its caller.
+        // Not under the lock: each answers its caller.
         drop(shed);
     }
 
@@ -194,7 +195,7 @@ impl Jobs {
     }
 }
 
-/// Makes the error of a job that no actor takes any more.
+/// Makes the error of a job that no actor will take.
 fn gone() -> StoreError {
     StoreError::unavailable("the actor in front of the store is gone")
 }
@@ -204,18 +205,18 @@ fn gone() -> StoreError {
 pub(super) struct Queue<J> {
     waiting: VecDeque<J>,
     idle_writers: usize,
-    /// Whether the actor was told to start a writer, and has not looked yet.
+    /// Whether the actor was asked to start a writer, and has not looked yet.
     is_told: bool,
     max_batch_jobs: usize,
     is_closed: bool,
 }
 
-/// Tells whether the actor must be told that a job waits.
+/// Whether the actor must learn that a job waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Writers {
     /// A writer is idle and is to be started.
     Idle,
-    /// Each writer is busy, or the actor was told already: the first that is free looks for waiting jobs.
+    /// Each writer is busy, or the actor was already asked. The first that is free looks for waiting jobs.
     Busy,
 }
 
@@ -231,8 +232,8 @@ impl<J> Queue<J> {
         }
     }
 
-    /// Adds a job, and tells whether a writer is idle that should look for it. Gives the job back once the queue is
-    /// closed.
+    /// Adds a job, and returns whether a writer is idle that should look for it. Returns the job itself after the queue
+    /// is closed.
     pub(super) fn push(&mut self, job: J) -> Result<Writers, J> {
         if self.is_closed {
             return Err(job);
@@ -244,7 +245,7 @@ impl<J> Queue<J> {
         Ok(Writers::Idle)
     }
 
-    /// Takes no more jobs, and gives those that wait.
+    /// Accepts no more jobs, and returns those that wait.
     pub(super) fn close(&mut self) -> VecDeque<J> {
         self.is_closed = true;
         std::mem::take(&mut self.waiting)
@@ -271,7 +272,7 @@ impl<J> Queue<J> {
         self.idle_writers += 1;
     }
 
-    /// Gives an idle writer its group: all waiting jobs, up to the bound.
+    /// Returns the group of an idle writer: all waiting jobs, up to the bound.
     pub(super) fn next_batch(&mut self) -> Option<VecDeque<J>> {
         self.is_told = false;
         if self.idle_writers == 0 || self.waiting.is_empty() {

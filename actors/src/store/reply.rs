@@ -13,8 +13,8 @@ use tokio::{
 use super::stage::{Happens, Stage, Word};
 use crate::{mailbox::answer, port::StoreError};
 
-/// Completes a caller's job once. A job whose time is up before a writer begins it is withdrawn. Dropping it reports
-/// that the job is withdrawn, or its end unknown where a writer had begun it.
+/// Completes a caller's job once. A job whose time is up before a writer begins it is withdrawn. Dropping this reports
+/// that the job is withdrawn, or that its end is unknown if a writer had begun it.
 #[derive(Debug)]
 #[must_use = "dropping it tells the caller that there is no answer"]
 pub struct ReplySender<T> {
@@ -32,7 +32,7 @@ pub(super) struct PendingReply<T> {
 #[derive(Debug, Clone)]
 struct At {
     stage: Arc<Mutex<Stage>>,
-    /// The deadline; `None` where it is too late to be ever reached.
+    /// The deadline. `None` if it is too late to be ever reached.
     due: Option<Instant>,
 }
 
@@ -45,7 +45,7 @@ pub(super) fn reply<T>(stage: Stage, patience: Duration) -> (ReplySender<T>, Pen
 }
 
 impl<T> PendingReply<T> {
-    /// Waits until the job's time is up, or for its writer, where one has begun it.
+    /// Waits until the job's time is up or, if a writer has begun it, for that writer.
     pub(super) async fn wait(mut self) -> Result<T, StoreError> {
         if let Some(due) = self.at.due.filter(|_| self.at.stage() == Stage::Queued) {
             match timeout_at(due, &mut self.answer).await {
@@ -61,13 +61,13 @@ impl<T> PendingReply<T> {
 }
 
 impl<T> ReplySender<T> {
-    /// Begins the job for a writer. False where it was withdrawn, and must not be done.
+    /// Begins the job for a writer. Returns false if it was withdrawn, and must not be done.
     #[must_use]
     pub(super) fn begins(&mut self) -> bool {
         self.goes_on(Happens::Begins)
     }
 
-    /// Notes that its writer undid all of the job. False where it is not to be done once more.
+    /// Notes that its writer undid all of the job. Returns false if it is not to be done once more.
     #[must_use]
     pub(super) fn is_done_again(&mut self) -> bool {
         self.goes_on(Happens::IsUndone)
@@ -78,7 +78,7 @@ impl<T> ReplySender<T> {
         self.tell(Happens::IsAnswered, result);
     }
 
-    /// Tells whether the caller was told already, or will be told that nothing was done.
+    /// Returns whether the caller was already answered, or will receive that nothing was done.
     pub(super) fn is_over(&self) -> bool {
         match self.at.stage() {
             Stage::Queued => self.at.is_late(),
@@ -87,12 +87,13 @@ impl<T> ReplySender<T> {
         }
     }
 
-    /// Tells whether the caller has left, or was told that its time is up.
+    /// Returns whether the caller has left, or has received that its time is up.
     pub(super) fn is_closed(&self) -> bool {
         self.caller.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Tells whether the job goes on after this. The clock is asked first, for the caller may have dropped its end.
+    /// Returns whether the job goes on after this. The clock is read first, because the caller may have dropped its
+    /// end.
     fn goes_on(&mut self, happens: Happens) -> bool {
         if self.at.is_late() {
             self.tell(Happens::TimeIsUp, Err(StoreError::Silent));
@@ -100,7 +101,7 @@ impl<T> ReplySender<T> {
         self.tell(happens, Err(StoreError::Silent)) != Stage::Answered
     }
 
-    /// Tells the caller, if it is to be told: the writer's result, or why there is none.
+    /// Answers the caller, if there is an answer: the writer's result, or the reason why there is none.
     fn tell(&mut self, happens: Happens, result: Result<T, StoreError>) -> Stage {
         let (stage, word) = self.at.after(happens);
         if let Some((word, caller)) = word.and_then(|word| Some((word, self.caller.take()?))) {

@@ -5,12 +5,12 @@
 pub(super) enum Stage {
     /// The job waits for a writer: no part of it has happened.
     Queued,
-    /// A writer has taken the job, so only that writer can tell its end.
+    /// A writer has taken the job, so only that writer knows its end.
     Taken {
         /// Whether its caller's time is up: then no part of it is done a second time.
         is_late: bool,
     },
-    /// Its caller was told, and nothing more happens.
+    /// Its caller was answered, and nothing more happens.
     Answered,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Happens {
     IsLost,
 }
 
-/// The word that the caller is told.
+/// The answer that the caller receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Word {
     /// No part of the job has happened, and none will.
@@ -41,7 +41,7 @@ pub(super) enum Word {
 }
 
 impl Stage {
-    /// Gives the next stage, and the word for its caller. The writer goes on with the job only where the stage is
+    /// Returns the next stage, and the answer to its caller. The writer goes on with the job only if the stage is
     /// [`Taken`](Self::Taken).
     pub(super) const fn after(self, happens: Happens) -> (Self, Option<Word>) {
         match (self, happens) {
@@ -51,7 +51,7 @@ impl Stage {
                 (Self::Answered, Some(Word::Withdrawn))
             }
             (Self::Taken { is_late: false }, Happens::IsUndone) => (Self::Queued, None),
-            // A "no" now might be wrong a moment later: the job's writer tells its end.
+            // A "no" now might be wrong a moment later, so the job's writer answers.
             (Self::Taken { .. }, Happens::TimeIsUp) => (Self::Taken { is_late: true }, None),
             (Self::Taken { .. }, Happens::IsLost) => (Self::Answered, Some(Word::NotKnown)),
             (Self::Queued | Self::Taken { .. }, Happens::IsAnswered) => {

@@ -1,4 +1,4 @@
-//! The writer of one group: it begins, writes each job so that it can be undone by itself, commits once, then answers
+//! The writer of one group. It begins, writes each job so that it can be undone by itself, commits once, then answers
 //! all. It runs in a tracked task, so none of the transaction's futures is ever dropped.
 
 use std::{collections::VecDeque, error::Error, sync::Arc};
@@ -44,7 +44,7 @@ impl Writer {
         Self { store, limits, health }
     }
 
-    /// Writes as many of the jobs as fit into one group. Gives back those that must be tried again.
+    /// Writes as many of the jobs as fit into one group. Returns those that must be tried again.
     pub(super) async fn write(&self, mut jobs: VecDeque<StoreJob>) -> VecDeque<StoreJob> {
         let mut transaction = match self.begin().await {
             Ok(transaction) => transaction,
@@ -152,7 +152,7 @@ impl Writer {
         }
     }
 
-    /// Waits for the transaction, however long it takes: only the borrower can give it back.
+    /// Waits for the transaction, however long it takes, because only the borrower can return it.
     async fn lease_return(
         &self,
         label: &str,
@@ -181,7 +181,7 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
     failpoint("writer.committed").await.map_err(StoreError::unknown)
 }
 
-/// Writes a batch in one savepoint. Where something of several jobs is refused, each gets a savepoint of its own.
+/// Writes a batch in one savepoint. If something of several jobs is refused, each job is given a savepoint of its own.
 async fn write_batch(
     transaction: Open,
     batch: WriteBatch,
@@ -227,7 +227,7 @@ async fn keep(
     ended(concluded, record, true, done).map_err(|cause| broken(label, cause))
 }
 
-/// Lets a written batch wait for the commit, or tells its callers that nothing was written.
+/// Lets a written batch wait for the commit, or answers its callers that nothing was written.
 fn ended(
     concluded: Concluded,
     batch: WriteBatch,

@@ -31,7 +31,7 @@ use crate::{
 pub struct Supervisor;
 
 impl Supervisor {
-    /// Starts a supervisor with its children, and gives their addresses.
+    /// Starts a supervisor with its children, and returns their addresses.
     ///
     /// Dropping the future stops what has started.
     ///
@@ -52,20 +52,20 @@ async fn spawn(config: RuntimeConfig) -> Result<Unclaimed, Box<dyn Error + Send 
     Ok(Unclaimed(Some(handles.await?)))
 }
 
-/// The actors of a start, until they are claimed. Dropping it stops them and gives the store back, for no call has
+/// The actors of a start, until they are claimed. Dropping it stops them and frees the store, because no call has
 /// begun.
 #[derive(Debug)]
 #[must_use = "dropped, it stops the actors"]
 pub struct Unclaimed(Option<RuntimeHandles>);
 
 impl Unclaimed {
-    /// Lets the actors go on, and gives their addresses.
+    /// Lets the actors go on, and returns their addresses.
     #[must_use]
     pub fn claim(mut self) -> RuntimeHandles {
         self.0.take().expect("they are claimed once, by value")
     }
 
-    /// Gives the addresses of the actors.
+    /// Returns the addresses of the actors.
     #[must_use]
     pub fn handles(&self) -> &RuntimeHandles {
         self.0.as_ref().expect("they are there until they are claimed")
@@ -83,7 +83,7 @@ impl Drop for Unclaimed {
     }
 }
 
-/// Tells that an actor did not start.
+/// Returned if an actor did not start.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to start the actors")]
 pub struct StartError(#[source] Box<dyn Error + Send + Sync>);
@@ -91,36 +91,36 @@ pub struct StartError(#[source] Box<dyn Error + Send + Sync>);
 /// The parts from which the actors of a runtime are made.
 #[derive(Debug, Clone)]
 pub struct RuntimeConfig {
-    /// The models, at least one, each of which gets an LlmActor.
+    /// The models, at least one. Each has an LlmActor.
     pub models: Vec<NamedModel>,
     /// The weights by which users share the time of each model.
     pub weights: UserWeights,
-    /// The store behind the StoreActor.
+    /// The store that the StoreActor writes.
     pub store: Arc<dyn Store>,
     /// The right to the store.
     pub occupied: Option<Arc<Occupied>>,
     /// The tools by name.
     pub registry: Arc<ToolRegistry>,
-    /// The bounds that the embedder set for the whole runtime.
+    /// The bounds that the application set for the runtime.
     pub limits: Arc<Limits>,
-    /// The languages in which it speaks to persons.
+    /// The languages of its texts for persons.
     pub languages: Languages,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// The values that the embedder hands to every tool.
+    /// The values that the application passes to every tool.
     pub extensions: Extensions,
 }
 
 /// The addresses of a runtime's actors.
 #[derive(Debug, Clone)]
 pub struct RuntimeHandles {
-    /// The supervisor: the parent of sessions. Stopping it stops all of them.
+    /// The supervisor, which is the parent of sessions. Stopping it stops all of them.
     pub supervisor: ActorCell,
     /// The handle through which callers reach the StoreActor.
     pub store: StoreHandle,
     /// The addresses of the LlmActors, in the order of the models.
     pub llms: Arc<[Address<LlmMsg>]>,
-    /// The models with their queues, where callers ask them.
+    /// The models with their queues, for callers.
     pub models: Models,
     /// The address of the ConfirmActor.
     pub confirm: Address<ConfirmMsg>,
@@ -138,23 +138,24 @@ pub struct RuntimeHandles {
     pub occupied: Option<Arc<Occupied>>,
 }
 
-/// Tells whether a runtime can serve.
+/// Whether a runtime can serve.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Health {
     /// Every actor runs, or is being restarted.
     Healthy,
-    /// An actor reached its restart limit. Requests that need it end with an error at once; only a new runtime has it
-    /// again.
+    /// An actor reached its restart limit. Requests that need it end with an error at once. Only a new runtime starts
+    /// it again.
     Unhealthy {
         /// The name of the actor.
         actor: &'static str,
-        /// The model of the actor, where it has one with a name. Other models go on.
+        /// The model of the actor, if it has one with a name. Other models go on.
         model: Option<ModelName>,
     },
 }
 
-/// Tells the [`Supervisor`] that the delay of the child at this index is over. It sends this to itself.
+/// Reports to the [`Supervisor`] that the delay of the child at this index is over. The supervisor sends this to
+/// itself.
 #[derive(Debug)]
 pub struct StartAnew(usize);
 
@@ -242,7 +243,7 @@ impl Actor for Supervisor {
         Ok(())
     }
 
-    // Without this, ractor's default would stop the whole runtime when any child ends.
+    // Without this, ractor's default would stop the runtime when any child ends.
     async fn handle_supervisor_evt(
         &self,
         me: ActorRef<StartAnew>,

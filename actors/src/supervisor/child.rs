@@ -15,7 +15,7 @@ use crate::{
     store::{StoreActor, StoreMsg},
 };
 
-/// An actor that is a permanent child. A restart gives it the same arguments again.
+/// An actor that is a permanent child. After a restart it has the same arguments again.
 pub(super) trait PermanentActor:
     Actor<Msg: Debug, Arguments: Clone + Debug + Sync> + Debug
 {
@@ -24,10 +24,10 @@ pub(super) trait PermanentActor:
     const NAME: &'static str;
     const POLICY: Policy = Policy::Permanent;
 
-    /// Runs when another actor was started and stands at the address.
+    /// Runs after another actor was started and is at the address.
     fn is_back(_: &ActorRef<Self::Msg>) {}
 
-    /// Runs when no other is started any more.
+    /// Runs when no other actor will be started.
     fn is_given_up(_: &Self::Arguments) {}
 }
 
@@ -36,7 +36,7 @@ impl PermanentActor for StoreActor {
     const NAME: &'static str = "store";
 
     fn is_back(actor: &ActorRef<StoreMsg>) {
-        // For a job that came after it had looked, and was told to the actor before it.
+        // For a job that came after the actor before it had looked, and that was reported to that actor.
         let _ = actor.cast(StoreMsg::Work);
     }
 
@@ -65,14 +65,14 @@ impl PermanentActor for DispatcherActor {
 #[derive(Debug)]
 pub(super) struct Child {
     pub(super) name: &'static str,
-    /// The model of the child, where it has one with a name.
+    /// The model of the child, if it has one with a name.
     pub(super) model: Option<ModelName>,
     pub(super) restarts: Restarts,
     pub(super) actor: Box<dyn ChildActor>,
 }
 
 impl Child {
-    /// Starts a child and puts it to the others. Gives its address.
+    /// Starts a child and adds it to the others. Returns its address.
     pub(super) async fn start<A: PermanentActor>(
         children: &mut Vec<Self>,
         arguments: A::Arguments,
@@ -87,13 +87,13 @@ impl Child {
     }
 }
 
-/// The actor of a child, whatever its messages: at its address one follows another.
+/// The actor of a child, whatever its messages: one follows another at its address.
 pub(super) trait ChildActor: Debug + Send + Sync {
-    /// Gives the id of the actor that is there now.
+    /// Returns the id of the actor that is there now.
     fn id(&self) -> ActorId;
     /// Starts another actor there.
     fn restart(&self, supervisor: ActorCell) -> BoxFuture<'_, Result<(), ActorProcessingErr>>;
-    /// Says that no other actor comes.
+    /// Marks that no other actor comes.
     fn give_up(&self);
 }
 

@@ -7,9 +7,9 @@ use ractor::{ActorCell, SupervisionEvent};
 pub(super) enum ChildExit {
     /// The child was stopped or drained.
     Stopped,
-    /// The child was killed. Known by its text only; a test pins it.
+    /// The child was killed. ractor reports this only by a text, which a test pins.
     Killed,
-    /// The child panicked or returned an error: ractor does not tell which.
+    /// The child panicked or returned an error. ractor does not say which.
     Failed { why: String },
 }
 

@@ -7,17 +7,17 @@ use tokio_util::task::TaskTracker;
 use super::RuntimeHandles;
 use crate::session::SessionSlot;
 
-/// Shows the actors and the tasks of a runtime, with the feature `testing` alone. `madang-testing` builds on it.
+/// Shows the actors and the tasks of a runtime, with the feature `testing` only. `madang-testing` builds on it.
 pub trait InspectRuntime {
-    /// Gives the addresses of the actors.
+    /// Returns the addresses of the actors.
     fn inspect_actors(&self) -> &RuntimeHandles;
 
-    /// Gives the running calls and writes.
+    /// Returns the running calls and writes.
     fn inspect_tasks(&self) -> &TaskTracker;
 }
 
-/// Shows what is behind the handle of a session, as [`InspectRuntime`] does for a runtime.
+/// Shows the slot of a session, as [`InspectRuntime`] shows the actors of a runtime.
 pub trait InspectSession {
-    /// Gives the slot that leads to the session's actor.
+    /// Returns the slot that leads to the session's actor.
     fn inspect_slot(&self) -> &Arc<SessionSlot>;
 }

@@ -1,12 +1,15 @@
 //! The supervisor: starts, watches and restarts the actors of a runtime. It knows nothing of chat.
 //!
-//! [`Supervisor::start`] spawns the StoreActor, an LlmActor for each model, ConfirmActor and DispatcherActor, and gives their addresses as
-//! [`RuntimeHandles`]. A child that panics, fails or is killed is started anew at once, or after a growing delay where
-//! its start is expensive. A child that ends too often within the window is given up, and [`Health`] says so. Sessions
-//! are children too, but temporary: the next use reopens one from the store.
+//! [`Supervisor::start`] spawns the StoreActor, an LlmActor for each model, the ConfirmActor and the DispatcherActor,
+//! and returns their addresses as [`RuntimeHandles`]. A child that panics, fails or is killed is started anew at once,
+//! or after a growing delay if its start is expensive. A child that ends too often within the window is given up, and
+//! [`Health`] says so. Sessions are children too, but temporary: their next use reopens them from the store.
 //!
-//! Invariants: an address stays valid over a restart. A running call is linked to no child and outlives them all. Jobs
-//! that wait for the store outlive its actor. Completions of a dead LlmActor end, and their callers are told.
+//! Invariants:
+//! - An address stays valid over a restart.
+//! - A running call is linked to no child and outlives them all.
+//! - Jobs that wait for the store outlive its actor.
+//! - Completions of a dead LlmActor end, and their callers are answered.
 
 mod actor;
 mod child;

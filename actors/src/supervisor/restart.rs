@@ -11,7 +11,7 @@ use super::exit::ChildExit;
 pub(super) enum Policy {
     /// Restarts it always, at once.
     Permanent,
-    /// Restarts it always, after a delay that grows with each restart in the window: its start is expensive.
+    /// Restarts it always, after a delay that grows with each restart in the window, because its start is expensive.
     PermanentWithDelay,
 }
 
@@ -23,7 +23,7 @@ pub(super) enum Verdict {
         /// The time to wait before the start.
         after: Duration,
     },
-    /// Leaves it: the child was meant to end.
+    /// Leaves it, because the child was meant to end.
     Forget,
     /// Gives the child up, because it ends too often, and reports the runtime as unhealthy.
     Escalate,

@@ -1,4 +1,4 @@
-//! The span of a completion, from its request to its end, its wait for the model included.
+//! The span of a completion, from its request to its end, including its wait for the model.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,7 +16,7 @@ use crate::{
     protocol::{Completion, CompletionRequest, Usage},
 };
 
-/// The span of a completion. Dropped without an end, it reports that the model's engine died.
+/// The span of a completion. If it is dropped without an end, it reports that the model's engine died.
 #[derive(Debug)]
 pub struct CompletionSpan {
     span: Span,
@@ -40,7 +40,7 @@ impl CompletionClock {
         }
     }
 
-    /// Tells whether the first token has come.
+    /// Returns whether the first token has come.
     #[must_use]
     pub fn has_first_token(&self) -> bool {
         self.first.get().is_some()
@@ -72,19 +72,19 @@ impl CompletionSpan {
         Self { span, clock: CompletionClock { model, began, first }, has_ended: false }
     }
 
-    /// Gives the span in which the model does its work.
+    /// Returns the span in which the model does its work.
     #[must_use]
     pub const fn span(&self) -> &Span {
         &self.span
     }
 
-    /// Gives the clock that notes the first token.
+    /// Returns the clock that notes the first token.
     #[must_use]
     pub fn clock(&self) -> CompletionClock {
         self.clock.clone()
     }
 
-    /// Notes that the model begins with it.
+    /// Notes that the model begins the completion.
     pub fn runs(&self) {
         metric::completion_waited(&self.clock.model, self.clock.began.elapsed());
     }

@@ -116,8 +116,8 @@ pub const METRICS: &[Metric] = {
     ]
 };
 
-/// Gives the installed recorder the units and descriptions of all metrics. Call it once after its installation; without
-/// it the metrics are the same, but unexplained.
+/// Passes the units and descriptions of all metrics to the installed recorder. Call it once after the recorder's
+/// installation. Without it the metrics are the same, but unexplained.
 pub fn describe() {
     for Metric { name, kind, unit, description } in METRICS {
         match kind {

@@ -1,7 +1,7 @@
 //! The telemetry of a runtime: a span for each turn, completion and tool call, and metrics.
 //!
-//! Spans go through `tracing` and metrics through the facade `metrics`; without a subscriber both cost next to nothing
-//! and nothing is printed. All names stand in [`name`], after OpenTelemetry's conventions for generative AI. `turn`,
+//! Spans go through `tracing` and metrics through the facade `metrics`. Without a subscriber both cost next to nothing
+//! and nothing is printed. All names are in [`name`], after OpenTelemetry's conventions for generative AI. `turn`,
 //! `completion` and `tool_call` write the spans, and `metric` writes the metrics.
 //!
 //! Invariants:
@@ -24,7 +24,7 @@ pub(crate) use metric::{group_ended, permits_returned, permits_taken, refused, t
 pub use tool_call::{CallIds, ToolCallSpan};
 pub use turn::TurnSpan;
 
-/// Gives a word of the program. A word that was made at run time could hold any text, and is not told.
+/// Returns a word of the program. A word that was made at run time could be any text, and is left out.
 #[expect(clippy::ptr_arg, reason = "whether it is borrowed is the question")]
 fn word(text: &Cow<'static, str>) -> &'static str {
     match text {

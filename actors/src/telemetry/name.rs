@@ -2,9 +2,9 @@
 //! OpenTelemetry's (semantic conventions 1.41 and their successor for generative AI). The bridge
 //! `tracing-opentelemetry` reads `otel`, and the rest is ours.
 
-/// The shown name of a span, where that is more than its kind.
+/// The shown name of a span, if it is more than its kind.
 pub const SHOWN_AS: &str = "otel.name";
-/// The status of a span: `ERROR` where it failed.
+/// The status of a span: `ERROR` if it failed.
 pub const STATUS: &str = "otel.status_code";
 /// The kind of work: `chat`, `invoke_agent` or `execute_tool`.
 pub const OPERATION: &str = "gen_ai.operation.name";
@@ -16,7 +16,7 @@ pub const USER: &str = "user.id";
 pub const TURN: &str = "madang.turn.id";
 /// Whether the turn was cut off and goes on.
 pub const IS_RESUMED: &str = "madang.turn.resumed";
-/// The end of a turn: `answered`, `stopped`, `failed`, `dismissed`; `left` where it stays open in the store.
+/// The end of a turn: `answered`, `stopped`, `failed`, `dismissed`; `left` if it stays open in the store.
 pub const ENDING: &str = "madang.turn.ending";
 /// The id of the completion.
 pub const COMPLETION: &str = "madang.completion.id";
@@ -24,7 +24,7 @@ pub const COMPLETION: &str = "madang.completion.id";
 pub const MODEL: &str = "gen_ai.request.model";
 /// The most tokens that a completion may have.
 pub const MAX_TOKENS: &str = "gen_ai.request.max_tokens";
-/// The reason for which a completion ended, in the span: `stop`, `tool_calls`, `length`. A text, because spans have no
+/// The reason why a completion ended, in the span: `stop`, `tool_calls`, `length`. It is a text, because spans have no
 /// lists.
 pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 /// The reason in the metric and for every completion: it may also be `cancelled` or `failed`.
@@ -41,8 +41,8 @@ pub const TOKEN_TYPE: &str = "gen_ai.token.type";
 pub const TOOL: &str = "gen_ai.tool.name";
 /// The id of the call.
 pub const CALL: &str = "gen_ai.tool.call.id";
-/// The end of a call: `ok`, `error`, `denied`, `expired`, `unreachable`, `dismissed`. It is `discarded` where the turn
-/// had been dismissed, and in the span `left` where the call goes on after the next start.
+/// The end of a call: `ok`, `error`, `denied`, `expired`, `unreachable`, `dismissed`, `withdrawn`. It is `discarded` if
+/// the turn had been dismissed and, in the span, `left` if the call goes on after the next start.
 pub const OUTCOME: &str = "madang.tool.outcome";
 /// The type of an error.
 pub const ERROR: &str = "error.type";
@@ -51,9 +51,9 @@ pub const BOUND: &str = "madang.bound";
 /// The scope of the bound: `session`, `user`, `all`.
 pub const SCOPE: &str = "madang.bound.scope";
 
-/// Stands for every tool that is not registered.
+/// The name of every tool that is not registered.
 pub const UNKNOWN_TOOL: &str = "_unknown";
-/// Stands for every error that the program has no word for.
+/// The type of every error for which the program has no word.
 pub const OTHER: &str = "_OTHER";
-/// The end of a call or completion whose answer was lost; the ledger tells what became of a call.
+/// The end of a call or completion whose answer was lost. The ledger shows what became of a call.
 pub const LOST: &str = "lost";

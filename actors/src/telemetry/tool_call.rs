@@ -1,4 +1,4 @@
-//! The span of a tool call, from its dispatch to the answer, the question to a person included.
+//! The span of a tool call, from its dispatch to the answer, including the question to a person.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use tracing::{Span, field::Empty, info_span};
 use super::{metric, name, turn::record_error, word};
 use crate::protocol::{CallId, SessionId, ToolOutcome, TurnId, UserId};
 
-/// The span of a tool call. Dropped without an end, it reports that the answer was lost.
+/// The span of a tool call. If it is dropped without an end, it reports that the answer was lost.
 #[derive(Debug)]
 pub struct ToolCallSpan {
     span: Span,
@@ -30,7 +30,7 @@ pub struct CallIds<'a> {
 }
 
 impl ToolCallSpan {
-    /// Begins the span of a call that is dispatched; `tool` is its tool if it is registered.
+    /// Begins the span of a call that is dispatched. `tool` is its tool if it is registered.
     #[must_use]
     pub fn begin(parent: &Span, tool: Option<&Arc<str>>, whose: CallIds<'_>) -> Self {
         let tool = match tool {
@@ -54,13 +54,13 @@ impl ToolCallSpan {
         Self { span, tool, has_ended: false }
     }
 
-    /// Gives the span in which the call does its work.
+    /// Returns the span in which the call does its work.
     #[must_use]
     pub const fn span(&self) -> &Span {
         &self.span
     }
 
-    /// Ends the span with the outcome that the caller is told; `None` where the result was discarded.
+    /// Ends the span with the outcome that the caller receives, or `None` if the result was discarded.
     pub fn ended(mut self, outcome: Option<&ToolOutcome>) {
         let (how, error) = match outcome {
             None => ("discarded", None),
@@ -73,7 +73,7 @@ impl ToolCallSpan {
         metric::tool_call_ended(&self.tool, how, error);
     }
 
-    /// Ends the span of a call that had not begun, and stays where the ledger has it.
+    /// Ends the span of a call that had not begun, and stays as it is in the ledger.
     pub fn left(mut self) {
         self.end("left");
     }

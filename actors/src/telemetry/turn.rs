@@ -7,7 +7,7 @@ use super::{metric, name};
 use crate::protocol::{SessionId, TurnEnding, TurnError, TurnId, Usage, UserId};
 
 /// The span of a turn. Completions and tool calls are its children, and it closes with the last of them. A handler that
-/// goes on past its deadline keeps it open, while the metrics tell the turn's own end.
+/// goes on past its deadline keeps it open, but the metrics report the turn's own end.
 #[derive(Debug)]
 pub struct TurnSpan {
     span: Span,
@@ -36,7 +36,7 @@ impl TurnSpan {
         Self { span, began: Instant::now(), has_ended: false }
     }
 
-    /// Gives the parent span of its completions and calls.
+    /// Returns the parent span of its completions and calls.
     #[must_use]
     pub const fn span(&self) -> &Span {
         &self.span
