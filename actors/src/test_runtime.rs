@@ -35,7 +35,7 @@ use crate::{
 /// How long a test waits for anything before it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A runtime's actors, with the store behind them.
+/// A runtime's actors, with their store.
 pub(crate) struct TestRuntime {
     pub(crate) store: MemoryStore,
     pub(crate) handles: RuntimeHandles,
@@ -323,12 +323,12 @@ impl OneCall {
     }
 }
 
-/// Fails the test where this takes too long.
+/// Fails the test if this takes too long.
 pub(crate) async fn in_time<T>(future: impl IntoFuture<Output = T>) -> T {
     tokio::time::timeout(PATIENCE, future).await.expect("it comes in time")
 }
 
-/// Tells how a call ended, in one word and its effect.
+/// Returns how a call ended, in one word and its effect.
 pub(crate) fn kind(end: &CallEnd) -> String {
     let word = match &end.record.outcome {
         Some(ToolOutcome::Ok(_)) => "ok",

@@ -123,7 +123,7 @@ fn about_to_run(authorized: &AuthorizedCall) -> Result<Due, Mismatch> {
 }
 
 impl Mismatch {
-    /// Ends the call without running it; the ledger's row of the call is what is told.
+    /// Ends the call without running it; the ledger's row of the call is its end.
     async fn end(self, record: &mut Record) -> CallEnd {
         let fault = Fault::named("DigestMismatch");
         let reason = Text::HandlerFailed(&fault).in_locale(self.locale);

@@ -8,8 +8,8 @@ use tokio::task::yield_now;
 /// waking a thread costs tens of them, on both sides.
 const LOOKS: usize = 64;
 
-/// Waits for a future that is expected to be ready within microseconds. Other tasks run meanwhile, but the thread does
-/// not park at once. A future that takes longer is awaited as usual.
+/// Waits for a future that is expected to be ready within microseconds. Other tasks can run, but the thread does not
+/// park at once. A future that takes longer is awaited as usual.
 pub async fn poll_before_park<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     for _ in 0..LOOKS {

@@ -1,4 +1,4 @@
-//! Tests the decisions of supervision: each line has an input, and behind it the effects.
+//! Tests the decisions of supervision: each line has an input, and after it the effects.
 
 use std::{fmt::Write as _, sync::Arc, time::Duration};
 

@@ -105,7 +105,7 @@ impl Authorizer {
         !self.parts().is_empty()
     }
 
-    /// Forgets that a borrower rolled back, once its writes are undone.
+    /// Forgets that a borrower rolled back, after its writes are undone.
     pub(super) fn forget(&self) {
         self.gave_up.store(false, SeqCst);
         self.forget_parts();

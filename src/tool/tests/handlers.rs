@@ -1,4 +1,4 @@
-//! What handlers are given, and what becomes of what they give.
+//! What handlers receive, and what becomes of what they return.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What is told of a call where the store's answer was lost, or where the ledger has another end than this one.
+//! The end of a call whose answer from the store was lost, or that has another end in the ledger.
 
 use super::{going_on, holding_the_transaction};
 use crate::{

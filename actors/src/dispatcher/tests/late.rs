@@ -1,4 +1,4 @@
-//! Handlers that end after their caller was told that the effect is unknown.
+//! Handlers that end after their caller has received that the effect is unknown.
 
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

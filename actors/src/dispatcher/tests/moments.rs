@@ -1,4 +1,4 @@
-//! What counts at one moment of the day: an approval until it expires, a step where another was taken at the same time.
+//! What counts at one moment of the day: an approval until it expires, a step if another was taken at the same time.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What a question says of a call, where its tool looks before, cannot look, or says nothing of itself.
+//! The consequence in a question whose tool looks in the store before, cannot look, or does not describe it.
 
 use std::any::Any;
 

@@ -1,4 +1,4 @@
-//! What a person is told of an answer is what stands, also where the store's own answer is lost or late.
+//! What a person learns of an answer is what holds, even if the store's own answer is lost or late.
 
 use super::{by_hand, calling};
 use crate::{

@@ -1,4 +1,4 @@
-//! A call without a model beside a sleeping session: while it waits, the chat can be looked at.
+//! A call without a model in a sleeping session: while it waits, the chat can be viewed.
 
 use std::{sync::Arc, time::Duration};
 

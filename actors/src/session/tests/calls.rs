@@ -1,4 +1,4 @@
-//! The calls of a turn: too many of them, those that have not begun, and what their handlers are told.
+//! The calls of a turn: too many of them, those that have not begun, and what their handlers receive.
 
 use std::sync::{Arc, Mutex};
 

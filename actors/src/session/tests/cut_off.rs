@@ -1,4 +1,4 @@
-//! What is told and stored of a turn whose actor was lost in its midst.
+//! What is published and stored of a turn whose actor was lost in the middle of it.
 
 use super::{by_hand, calling, lost::killed};
 use crate::{

@@ -1,4 +1,4 @@
-//! Calls with an unknown effect: what becomes known later, from whom, and which readers hear of it.
+//! Calls with an unknown effect: what becomes known later, from whom, and which readers receive it.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,4 @@
-//! What each reader heard, what each person was told, and what is stored: the same, whatever happens at the same time.
+//! What each reader and each person received is what is stored, whatever happens at the same time.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

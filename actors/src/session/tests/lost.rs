@@ -1,4 +1,4 @@
-//! Sessions whose actor is lost in the middle of a turn: one turn, one end, and all that is stored is told once.
+//! Sessions whose actor is lost in the middle of a turn: one turn, one end, and all that is stored is published once.
 
 use std::{sync::Arc, time::Duration};
 

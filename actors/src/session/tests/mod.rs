@@ -4,12 +4,12 @@
 //! three kinds of things:
 //!
 //! - One turn and its ends: `calls`, `answers`, `questions`, `idempotency`, `length`, `left_out`, `on_its_way`.
-//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`, `in_line`, `beside`, `lost`, `lost_reply`,
-//!   `cut_off`, `effect_resolution`.
-//! - Readers: `reading`, and `coming_back` for those that go on behind a cursor.
+//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`, `in_line`, `beside`, `lost`,
+//!   `lost_reply`, `cut_off`, `effect_resolution`.
+//! - Readers: `reading`, and `coming_back` for those that continue after a cursor.
 //!
 //! `scene` is a world of random steps and faults. `interleavings` compares its ledger with what the tools did, and
-//! `heard` with what readers and persons heard.
+//! `heard` with what readers and persons received.
 
 mod admission;
 mod answers;

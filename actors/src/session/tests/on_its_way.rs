@@ -1,4 +1,4 @@
-//! An end that is on its way to the store is told when it is there, whatever else the session hears meanwhile.
+//! An end that is on its way to the store is published after it is there, whatever else the session receives.
 
 use super::by_hand;
 use crate::{

@@ -1,4 +1,4 @@
-//! Groups of writes: what is committed together, what each caller is told, what is bounded.
+//! Groups of writes: what is committed together, what each caller receives, what is bounded.
 
 use std::sync::{
     Arc,

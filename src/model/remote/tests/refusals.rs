@@ -1,4 +1,4 @@
-//! What refused requests mean, where the rows of the servers (`tests/it/providers`) say less.
+//! What refused requests mean, if the rows of the servers (`tests/it/providers`) say less.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Cuts handlers off at random polls, beside plain writers: exactly the rows that a caller was told of exist.
+//! Cuts handlers off at random polls while plain writers write: exactly the rows exist whose callers received success.
 
 use std::{future::poll_fn, sync::Arc};
 

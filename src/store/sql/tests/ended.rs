@@ -1,4 +1,4 @@
-//! Tests that nothing is kept, undone, written or committed behind the end of a transaction.
+//! Tests that nothing is kept, undone, written or committed after the end of a transaction.
 
 use std::{error::Error, sync::Arc};
 

@@ -1,4 +1,4 @@
-//! Tests that a part of a transaction is independent of the parts behind it.
+//! Tests that a part of a transaction is independent of the parts after it.
 
 use std::task::{Context, Waker};
 

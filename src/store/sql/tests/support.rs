@@ -1,4 +1,4 @@
-//! Gives the tests a store behind its actor, and facts to write.
+//! Makes a store with its actor for the tests, and facts to write.
 
 use std::sync::{Arc, LazyLock};
 

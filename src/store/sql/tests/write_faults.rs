@@ -1,4 +1,4 @@
-//! Tests a full disk, a read-only file and a locked database: each gives one clear sentence, and acknowledged writes
+//! Tests a full disk, a read-only file and a locked database: each error is one clear sentence, and acknowledged writes
 //! stay.
 
 use std::{path::Path, time::Duration};
