@@ -30,10 +30,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     while let Some(item) = events.next().await {
         match item {
             StreamItem::Text { text, .. } => print!("{text}"),
-            StreamItem::Event(event) => match &event.kind {
-                EventKind::Error { text, .. } => print!("{text}"),
-                _ => {}
-            },
+            StreamItem::Event(event) => {
+                if let EventKind::Error { text, .. } = &event.kind {
+                    print!("{text}");
+                }
+            }
             _ => {}
         }
         stdout().flush()?;
