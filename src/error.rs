@@ -25,9 +25,6 @@ pub(crate) use madang_actors::session::Error;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// No model was given.
-    #[error("a runtime needs a model, and its builder was given none")]
-    NoModel,
     /// A name cannot be that of a model.
     #[error("no model can be named {name:?}: {cause}")]
     ModelName {

@@ -18,6 +18,7 @@ use crate::{
         CallEnd, CancelCause, Cancellation, DispatchRequest, DispatcherEvent, DispatcherMsg,
     },
     ledger::{self, CallState},
+    llm::NamedModel,
     mailbox::{Recipient, Reply},
     port::{ChatModel, LedgerFilter, LedgerRow, Store, SystemClock, Tool, UserWeights, Write},
     protocol::{
@@ -80,13 +81,28 @@ impl TestRuntime {
         model: impl ChatModel,
         tools: impl IntoIterator<Item = impl Tool>,
     ) -> Self {
+        let model = Arc::new(model) as Arc<dyn ChatModel>;
+        Self::of_models(store, limits, vec![model.into()], tools).await
+    }
+
+    /// Starts without a model.
+    pub(crate) async fn without_model() -> Self {
+        let tools: [FakeTool; 0] = [];
+        Self::of_models(MemoryStore::new(), Limits::default(), Vec::new(), tools).await
+    }
+
+    async fn of_models(
+        store: MemoryStore,
+        limits: Limits,
+        models: Vec<NamedModel>,
+        tools: impl IntoIterator<Item = impl Tool>,
+    ) -> Self {
         let mut registry = ToolRegistry::new();
         for tool in tools {
             registry.register(tool).unwrap();
         }
-        let model = Arc::new(model) as Arc<dyn ChatModel>;
         let config = RuntimeConfig {
-            models: vec![model.into()],
+            models,
             weights: UserWeights::default(),
             occupied: None,
             store: Arc::new(store.clone()),

@@ -5,7 +5,6 @@ use std::pin::pin;
 use madang::{
     Call, CallReport, Error, Runtime, approval::Approver, error::ShutdownError, tool::EffectPolicy,
 };
-use madang_testing::ScriptedModel;
 
 use crate::{
     args,
@@ -45,8 +44,7 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    // The runtime needs a model, but none is asked.
-    let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
+    let runtime = builder.start().await.map_err(Failure::of)?;
     let confirm = wanted.decision().map_or(Approver::None, Approver::Decided);
     let call =
         Call::new(wanted.tools.person.user.clone(), wanted.name, arguments).approver(confirm);
@@ -187,7 +185,6 @@ mod tests {
         let store = MemoryStore::new();
         let gate = Arc::new(Gate { begun: Semaphore::new(0), open: Semaphore::new(0) });
         let runtime = Runtime::builder()
-            .model(ScriptedModel::new([]))
             .store(store.clone())
             .tool(tool::plain("send", "Sends.", send).effect(effect))
             .extension(gate.clone())

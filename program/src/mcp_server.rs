@@ -7,7 +7,6 @@ use std::{
 
 use madang::Runtime;
 use madang_mcp::ToolServer;
-use madang_testing::ScriptedModel;
 use tokio::{
     io::{AsyncWriteExt as _, DuplexStream},
     runtime::Handle,
@@ -25,8 +24,7 @@ pub(crate) async fn run(wanted: McpServe) -> Result<(), Failure> {
     let store = setup::store(&wanted.tools.database, &wanted.tools.toolkits).await?;
     let mirror = notes::mirror(&store, &wanted.tools, wanted.language.first())?;
     let builder = setup::builder(store, &wanted.tools.toolkits, wanted.language.tag());
-    // The runtime needs a model, but none is asked.
-    let runtime = builder.model(ScriptedModel::new([])).start().await.map_err(Failure::of)?;
+    let runtime = builder.start().await.map_err(Failure::of)?;
     let served = tokio::select! {
         served = serve(&runtime, &wanted) => served,
         _ = signals.next() => Ok(()),

@@ -208,6 +208,7 @@ impl Began {
                 | Error::InstructionsTooLong { .. }
                 | Error::TimeZone(_)
                 | Error::UnknownModel { .. }
+                | Error::NoModel
                 | Error::OtherText
                 | Error::Overloaded(_)
                 | Error::Store(_),

@@ -31,7 +31,7 @@ use crate::{
 /// The longest name of a tool, in bytes, that the interfaces of common models and of MCP accept.
 const PORTABLE_NAME: usize = 64;
 
-/// Builds a [`Runtime`]. It needs at least a model and a store.
+/// Builds a [`Runtime`]. It needs at least a store. Without a model it begins no turns, but calls without a model.
 ///
 /// ```
 /// # use madang_testing::{FakeTool, MemoryStore, ScriptedModel};
@@ -53,8 +53,8 @@ const PORTABLE_NAME: usize = 64;
 ///     .await?;
 /// # runtime.shutdown().await?;
 ///
-/// let without_model = Runtime::builder().store(MemoryStore::new()).start().await;
-/// assert!(matches!(without_model, Err(BuildError::NoModel)));
+/// let without_store = Runtime::builder().start().await;
+/// assert!(matches!(without_store, Err(BuildError::NoStore)));
 /// # Ok(())
 /// # }
 /// ```
@@ -87,6 +87,12 @@ impl Runtime {
 impl Builder {
     /// Sets the model that answers. If other models are [added](Self::add_model), this one is the first of them and is
     /// named `default`.
+    ///
+    /// A runtime without any model runs calls without a model and their questions, and its chats can be read. A text is
+    /// refused with [`Error::NoModel`](crate::Error::NoModel). A turn that an earlier process left open stays open for a
+    /// start with a model: none of it begins, its readers receive
+    /// [`TurnInterrupted`](crate::event::EventKind::TurnInterrupted), and a call that was cut off while it ran gets its
+    /// end.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel) -> Self {
         self.models.first = Some(Arc::new(model));

@@ -124,8 +124,14 @@ impl Runtime {
         &self.shared.handles.calls.registry
     }
 
+    /// Returns whether there is a model, so that turns begin.
+    #[must_use]
+    pub fn has_model(&self) -> bool {
+        !self.shared.handles.models.is_empty()
+    }
+
     /// Returns the names of the models, in the order in which they replace each other. A turn can choose each of them.
-    /// The iterator is empty if the only model has no name.
+    /// The iterator is empty if there is no model, or the only model has no name.
     pub fn models(&self) -> impl Iterator<Item = &ModelName> {
         self.shared.handles.models.names()
     }

@@ -43,7 +43,7 @@ impl ModelList {
             }
             all.push(NamedModel { name: Some(name), model });
         }
-        if all.is_empty() { Err(BuildError::NoModel) } else { Ok(all) }
+        Ok(all)
     }
 }
 
@@ -64,6 +64,7 @@ impl ModelChoice {
         wanted: Option<ModelName>,
         models: &Models,
     ) -> Result<Option<ModelName>, Error> {
+        let Some(first) = models.queues().first() else { return Err(Error::NoModel) };
         let own = || self.of_session.as_ref().and_then(|of_session| of_session(user, session));
         let known = |name: &ModelName| models.find(name).is_some();
         match wanted {
@@ -74,7 +75,7 @@ impl ModelChoice {
                     Ok(name) if known(&name) => Ok(Some(name)),
                     Ok(_) | Err(_) => Err(Error::UnknownModel { name }),
                 },
-                None => Ok(models.queue(0).name().cloned()),
+                None => Ok(first.name().cloned()),
             },
         }
     }

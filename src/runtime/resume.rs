@@ -14,7 +14,8 @@ use crate::{Runtime, error::Error, runtime::shared::SharedRuntime};
 impl Runtime {
     /// Wakes every session that was cut off in mid-turn before this start, so that its turn goes on without a caller.
     /// At most `Limits::max_resuming_sessions` of them go on at the same time. Returns their number after each turn has
-    /// ended or waits for a person.
+    /// ended or waits for a person. Without a model the turns stay open, and only calls that were cut off get their
+    /// end.
     ///
     /// Dropping the future wakes no further sessions. Those that are awake go on.
     pub async fn resume_open(&self) -> usize {

@@ -99,8 +99,7 @@ impl Session {
         options.time_zone = Some(zone);
         let whose = (self.user(), self.id());
         let models = &self.runtime.context.models;
-        let model = self.runtime.model_choice.of(whose, options.model.take(), models);
-        options.model = model?;
+        options.model = self.runtime.model_choice.of(whose, options.model.take(), models)?;
         let text = text.into();
         let bytes = check_lengths(&text, &options, self.runtime.limits())?;
         let admission = &self.runtime.handles.calls.admission;

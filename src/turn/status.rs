@@ -23,7 +23,7 @@ pub struct TurnStatus {
 /// Whether a turn runs, or how it ended.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnPhase {
-    /// It runs.
+    /// It runs, or waits for a start with a model.
     Running,
     /// It waits for a person.
     Waiting {

@@ -8,7 +8,8 @@ use crate::{
     protocol::{Limits, ModelName},
 };
 
-/// The models of a runtime, at least one. Cheap to clone. They are in the order in which they replace each other, and
+/// The models of a runtime; none in a runtime whose turns do not begin. Cheap to clone. They are in the order in which they
+/// replace each other, and
 /// the first is asked if a turn chooses none. A model is known by its index in the order.
 #[derive(Debug, Clone)]
 pub struct Models(Arc<[ModelQueue]>);
@@ -16,9 +17,6 @@ pub struct Models(Arc<[ModelQueue]>);
 impl Models {
     /// Makes a queue for each model, to which no actor attends yet. Each queue is bounded and fair independently of the
     /// others.
-    ///
-    /// # Panics
-    /// If there is no model.
     #[must_use]
     pub fn new(
         models: impl IntoIterator<Item = NamedModel>,
@@ -26,9 +24,13 @@ impl Models {
         limits: &Arc<Limits>,
     ) -> Self {
         let queue = |model| ModelQueue::new(model, weights.clone(), limits.clone());
-        let queues: Arc<[_]> = models.into_iter().map(queue).collect();
-        assert!(!queues.is_empty(), "a runtime has a model");
-        Self(queues)
+        Self(models.into_iter().map(queue).collect())
+    }
+
+    /// Returns whether there is no model: no turn begins, and an open one stays as it is.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Returns the queues, in the order of the models.
@@ -38,6 +40,9 @@ impl Models {
     }
 
     /// Returns the queue of the model at this index, or of the last one.
+    ///
+    /// # Panics
+    /// If there is no model. Only a turn that runs asks, and none runs then.
     #[must_use]
     pub fn queue(&self, index: usize) -> &ModelQueue {
         &self.0[index.min(self.0.len() - 1)]

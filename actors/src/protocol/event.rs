@@ -202,8 +202,9 @@ pub enum EventKind {
     /// The turn goes on after its process had ended, its session's actor was lost, or the store did not take a write.
     /// What was streamed and not stored is void, and the model is asked again.
     TurnResumed,
-    /// The turn lost its actor and cannot go on, because the store fails. After the store answers again, the turn goes
-    /// on ([`TurnResumed`](Self::TurnResumed)) or its end follows.
+    /// The turn cannot go on for now. If it lost its actor and the store fails, it goes on after the store answers again
+    /// ([`TurnResumed`](Self::TurnResumed)), or its end follows. If the runtime has no model, the turn stays open for a
+    /// start with one.
     TurnInterrupted {
         /// The same in words.
         text: String,

@@ -95,6 +95,8 @@ pub enum Text<'a> {
     MessagesLeftOut(u32),
     /// The turn cannot go on for now, because the store fails.
     TurnInterrupted,
+    /// The turn was cut off, and the runtime has no model with which it could go on.
+    WaitsForModel,
     /// The turn was cut off and does not go on.
     TurnCutOff,
     /// A system notice.

@@ -37,7 +37,7 @@ impl Actor for SessionActor {
             context,
             chat,
             turn: None,
-            leaves_turn: false,
+            left_turn: None,
             lookups: 0,
             turns_begun: 0,
             has_exclusive_write: false,

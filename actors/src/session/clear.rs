@@ -11,7 +11,7 @@ use crate::{mailbox::answer, port::Write, protocol::Content};
 
 impl SessionState {
     pub(super) fn clear(&mut self, reply: oneshot::Sender<Result<(), Error>>) {
-        if self.turn.is_some() || self.leaves_turn || self.has_exclusive_write {
+        if self.turn.is_some() || self.left_turn.is_some() || self.has_exclusive_write {
             return answer(reply, Err(Error::Busy));
         }
         self.has_exclusive_write = true;

@@ -71,6 +71,9 @@ pub enum Error {
         /// The name that was asked for.
         name: Arc<str>,
     },
+    /// The runtime has no model.
+    #[error("this runtime has no model")]
+    NoModel,
     /// Another text was submitted under the same idempotency key.
     #[error("the idempotency key was used for another text")]
     OtherText,

@@ -10,7 +10,7 @@ use tracing::warn;
 use super::{
     context::RuntimeContext,
     error::Error,
-    events::feed::PublishedSoFar,
+    events::feed::{Durability, PublishedSoFar},
     lifecycle::lost::LostSession,
     lifecycle::registry_state::IdleEntry,
     lifecycle::slot::{SessionSlot, SlotGuard},
@@ -25,10 +25,10 @@ use crate::{
     admission::Permit,
     dispatcher::{CancelCause, Cancellation, DispatchRequest},
     mailbox::Alarm,
-    port::StoreError,
+    port::{OpenTurn, StoreError},
     protocol::{
         ApprovalRequest, CallId, CompletionId, Content, Digest, EventKind, LanguageTag, Locale,
-        ModelName, ResolvedCall, SessionEvent, TurnId, TurnOptions,
+        ModelName, ResolvedCall, SessionEvent, Text, TurnId, TurnOptions,
     },
     telemetry::TurnSpan,
 };
@@ -42,8 +42,8 @@ pub struct WakeSnapshot {
     /// The stored events after the last one published.
     pub(super) unpublished: Vec<SessionEvent>,
     /// The turn that is open in the store.
-    pub(super) open_turn: Option<TurnId>,
-    /// How that turn goes on. `None` if it is left to the next start.
+    pub(super) open_turn: Option<OpenTurn>,
+    /// How that turn goes on. `None` if it is left to a later start.
     pub(super) resumption: Option<Box<Resumption>>,
 }
 
@@ -55,8 +55,8 @@ pub struct SessionState {
     pub(super) context: Arc<RuntimeContext>,
     pub(super) chat: Chat,
     pub(super) turn: Option<ActiveTurn>,
-    /// Whether a turn is open in the store that is left to the next start.
-    pub(super) leaves_turn: bool,
+    /// The turn that is open in the store and left to a later start.
+    pub(super) left_turn: Option<TurnId>,
     /// The submits whose key the store is asked for.
     pub(super) lookups: usize,
     /// The turns that began since it woke: the store's answer about a key may be older than the last of them.
@@ -216,12 +216,13 @@ impl SessionState {
         resolved.iter().for_each(|resolved| self.chat.resolve(resolved));
     }
 
-    /// Returns how far a turn is, or `None` if it does not run.
+    /// Returns how far a turn is that runs, or that waits for a start with a model. `None` for any other.
     pub(super) fn running(&self, id: TurnId) -> Option<RunningTurn> {
-        let turn = self.turn.as_ref().filter(|turn| turn.id == id)?;
-        Some(RunningTurn {
+        let turn = self.turn.as_ref().filter(|turn| turn.id == id);
+        let waits = self.left_turn == Some(id) && self.context.models.is_empty();
+        (turn.is_some() || waits).then(|| RunningTurn {
             last: self.slot.feed().published_up_to().unwrap_or_default(),
-            approval_request: turn.approval_request().cloned(),
+            approval_request: turn.and_then(ActiveTurn::approval_request).cloned(),
         })
     }
 
@@ -263,7 +264,7 @@ impl SessionState {
     pub(super) fn begins(
         &mut self,
         unpublished: Vec<SessionEvent>,
-        open_turn: Option<TurnId>,
+        open_turn: Option<OpenTurn>,
         resumption: Option<Box<Resumption>>,
     ) {
         let ended: Vec<_> = ends(&unpublished).collect();
@@ -271,18 +272,31 @@ impl SessionState {
             EventKind::Error { text, .. } => Some(text.clone()),
             _ => None,
         });
-        self.leaves_turn = open_turn.is_some() && resumption.is_none();
+        let open = open_turn.as_ref().map(|open| open.turn);
+        self.left_turn = open.filter(|_| resumption.is_none());
         match resumption {
             Some(resumption) => self.resume(*resumption, unpublished),
-            None => unpublished.into_iter().for_each(|event| self.slot.feed().republish(event)),
+            None => {
+                unpublished.into_iter().for_each(|event| self.slot.feed().republish(event));
+                if let Some(open) = open_turn.filter(|_| self.context.models.is_empty()) {
+                    self.publish_waits_for_model(&open);
+                }
+            }
         }
         // After the subscribers.
         ended.iter().for_each(|end| self.slot.turn().ended(end));
         if self.is_closing() {
             self.slot.turn().leave_callers();
         } else {
-            self.slot.turn().keep_only(open_turn);
+            self.slot.turn().keep_only(open);
         }
+    }
+
+    fn publish_waits_for_model(&self, open: &OpenTurn) {
+        let calls = &self.context.calls;
+        let text = Text::WaitsForModel.in_locale(calls.languages.locale(open.options.language));
+        let (at, kind) = (calls.clock.now(), EventKind::TurnInterrupted { text });
+        self.slot.feed().publish(open.turn, at, Durability::Transient, kind);
     }
 }
 

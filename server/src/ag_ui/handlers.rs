@@ -59,6 +59,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Empty,
                 ProblemName::DoesNotFit,
                 ProblemName::DecisionNotKnown,
+                ProblemName::NoModel,
                 ProblemName::TooMany,
                 ProblemName::Overloaded,
                 ProblemName::Draining,

@@ -65,6 +65,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Empty,
                 ProblemName::DoesNotFit,
                 ProblemName::DecisionNotKnown,
+                ProblemName::NoModel,
                 ProblemName::TooMany,
                 ProblemName::Overloaded,
                 ProblemName::Draining,

@@ -46,7 +46,12 @@ pub(super) fn routes() -> Vec<Route> {
             .gives::<AcceptedTurn>(StatusCode::ACCEPTED, "It began.")
             .gives::<EndedTurn>(StatusCode::OK, "It ended while the answer waited.")
             .gives_text("text/event-stream", "Its events, for a client that accepts such a stream.")
-            .refuses(&[ProblemName::Busy, ProblemName::KeyReused, ProblemName::Empty]),
+            .refuses(&[
+                ProblemName::Busy,
+                ProblemName::KeyReused,
+                ProblemName::Empty,
+                ProblemName::NoModel,
+            ]),
         Route::get("/v1/sessions/{session}/turns/{turn}", chat, status)
             .says("Tells how a turn stands.")
             .gives::<TurnAnswer>(StatusCode::OK, "Its state."),

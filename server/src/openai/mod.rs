@@ -77,6 +77,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Busy,
                 ProblemName::KeyReused,
                 ProblemName::Model,
+                ProblemName::NoModel,
                 ProblemName::PromptTooLong,
                 ProblemName::StillWaiting,
             ]),

@@ -48,7 +48,8 @@ fn entries(shared: &Shared) -> impl Iterator<Item = ModelEntry> {
     let others = shared.runtime.models().skip(1).map(ModelName::as_str);
     let others = others.filter(|name| **name != *shared.model).map(Arc::from);
     let entry = |id| ModelEntry { id, object: "model", created: 0, owned_by: "madang" };
-    std::iter::once(shared.model.clone()).chain(others).map(entry)
+    let first = shared.runtime.has_model().then(|| shared.model.clone());
+    first.into_iter().chain(others).map(entry)
 }
 
 async fn list(State(shared): State<Arc<Shared>>, _: Caller) -> Result<Response, Problem> {

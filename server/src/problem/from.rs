@@ -133,6 +133,10 @@ impl From<Error> for Problem {
             .with("messages", messages),
             Error::TimeZone(unknown) => Self::time_zone(&unknown.name),
             Error::UnknownModel { name } => Self::model(&name),
+            Error::NoModel => Self::new(
+                ProblemName::NoModel,
+                "This server has no model. Chats can be read, and tools called.",
+            ),
             Error::OtherText => Self::new(
                 ProblemName::KeyReused,
                 "Another text was sent under this idempotency key.",

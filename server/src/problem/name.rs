@@ -87,6 +87,8 @@ problems! {
     TooMany, "too-many", TOO_MANY_REQUESTS, true, "Too many at once";
     /// The model failed.
     Model, "model", BAD_GATEWAY, true, "The model failed";
+    /// The server has no model.
+    NoModel, "no-model", NOT_IMPLEMENTED, false, "There is no model";
     /// A bound of the whole server is reached.
     Overloaded, "overloaded", SERVICE_UNAVAILABLE, true, "The server has too much to do";
     /// The server is about to end.

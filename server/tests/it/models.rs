@@ -1,6 +1,8 @@
-//! Several models: a request chooses one by its name, the list has all of them, and events say which one spoke.
+//! Several models: a request chooses one by its name, the list has all of them, and events say which one spoke. Without a
+//! model no turn begins.
 
-use madang_testing::{ScriptedCompletion, ScriptedModel};
+use madang::Runtime;
+use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
 use serde_json::{Value, json};
 
 use crate::{
@@ -101,5 +103,27 @@ async fn a_client_hears_no_error_where_another_model_answers() {
     let body = json!({ "model": "any", "messages": messages });
     let answer = test.post("/v1/chat/completions", body).await.ok(200);
     assert_eq!(answer["choices"][0]["message"]["content"], "Hello.");
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_without_a_model_refuses_each_turn_and_still_calls_tools() {
+    let builder = Runtime::builder().store(MemoryStore::new()).tool(FakeTool::read("look"));
+    let test = Setup::new(says("never")).build(|_| builder).start().await;
+    test.open("s").await;
+    let messages = json!([{ "role": "user", "content": "hi" }]);
+    for (path, body) in [
+        ("/v1/sessions/s/turns", json!({ "text": "hi" })),
+        ("/v1/sessions/s/turns", json!({ "text": "hi", "model": "small" })),
+        ("/v1/chat/completions", json!({ "model": "any", "messages": messages })),
+    ] {
+        let refused = test.post(path, body).await;
+        let (status, name) = (refused.status, refused.problem());
+        assert_eq!((status, &*name), (501, "no-model"), "{path}: {}", refused.text());
+        assert_eq!(refused.header("x-should-retry"), Some("false"));
+    }
+    assert_eq!(test.get("/v1/models").await.ok(200)["data"], json!([]));
+    assert_eq!(test.get("/v1/sessions/s").await.ok(200)["messages"], json!([]));
+    test.post("/v1/tools/look/calls", json!({})).await.ok(200);
     test.shutdown().await;
 }

@@ -5,11 +5,13 @@
 //!
 //! - `choice` tests which model a turn asks, and `fallback` when the next one follows.
 //! - `apart` tests that the queue and the faults of a model concern no other.
+//! - `none` tests a runtime without a model.
 //! - `restarts` tests a turn that goes on with the models of the next runtime.
 
 mod apart;
 mod choice;
 mod fallback;
+mod none;
 mod restarts;
 
 use madang::{

@@ -12,8 +12,8 @@ use std::{
 };
 
 use madang::{
-    CallId, Clock, LanguageTag, Limits, Runtime, Session, SessionId, SystemClock, Timestamp, Turn,
-    TurnOptions,
+    Builder, CallId, Clock, LanguageTag, Limits, Runtime, Session, SessionId, SystemClock,
+    Timestamp, Turn, TurnOptions,
     ledger::{Effect, LedgerFilter, LedgerRow},
     model::{ChatModel, Completion, CompletionRequest, PromptMessage},
     store::{SqliteStore, Store},
@@ -129,6 +129,19 @@ impl World {
         model: impl ChatModel,
         around: impl FnOnce(SqliteStore) -> S,
     ) -> Life {
+        self.start_as(|builder| builder.model(model), around)
+    }
+
+    /// A life without a model.
+    pub(super) fn start_without_model(&self) -> Life {
+        self.start_as(|builder| builder, |store| store)
+    }
+
+    fn start_as<S: Store>(
+        &self,
+        with_model: impl FnOnce(Builder) -> Builder,
+        around: impl FnOnce(SqliteStore) -> S,
+    ) -> Life {
         let mut threads = tokio::runtime::Builder::new_multi_thread();
         let threads = threads.worker_threads(2).enable_all().build().unwrap();
         let gate = Arc::new(Gate {
@@ -139,8 +152,7 @@ impl World {
         let (runtime, store) = threads.block_on(async {
             let options = SqliteStore::open(self.path()).migrations("notes", &NOTES);
             let store = options.await.expect("the process before has let go of its lock");
-            let builder = Runtime::builder()
-                .model(model)
+            let builder = with_model(Runtime::builder())
                 .store(around(store.clone()))
                 .tools((self.tools)())
                 .limits(self.limits.clone())

@@ -7,6 +7,7 @@
 //! - `turns`, `calls` and `questions` test what goes on, and `inbox` that an open request stands there again.
 //! - `keys` and `keyed_calls` repeat a turn or a call under its key after the crash.
 //! - `resolving` tests an effect that stayed unknown, and `shutdown` an orderly end.
+//! - `no_model` tests that a turn outlasts starts without a model.
 //! - `unended` tests a start at which the store takes no end of a call.
 //! - `sealed` tests that a writer of the file without the key makes no call run.
 #![cfg(feature = "sqlite")]
@@ -17,6 +18,7 @@ mod inbox;
 mod keyed_calls;
 mod keys;
 mod life;
+mod no_model;
 mod questions;
 mod resolving;
 mod sealed;

@@ -77,6 +77,7 @@ impl English {
                 return format!("The chat is long: answered without its {count} oldest messages.");
             }
             Text::TurnInterrupted => "Interrupted. It goes on once the store answers.",
+            Text::WaitsForModel => "Interrupted. It goes on after a start with a model.",
             Text::TurnCutOff => "It was cut off and could not be finished. Please say it again.",
             Text::Notice(Notice::EffectUnknown) => {
                 "A tool was cut off while it ran, and whether it took effect is not known. Please check; it was not run again."

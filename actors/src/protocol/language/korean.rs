@@ -68,6 +68,7 @@ impl Language for Korean {
                 return Some(format!("대화가 길어 오래된 메시지 {count}개는 빼고 답했습니다."));
             }
             Text::TurnInterrupted => "중단되었습니다. 저장소가 응답하면 이어서 진행합니다.",
+            Text::WaitsForModel => "중단되었습니다. 모델과 함께 다시 시작하면 이어서 진행합니다.",
             Text::TurnCutOff => "도중에 끊겨 끝내지 못했습니다. 다시 말씀해 주세요.",
             Text::Notice(Notice::EffectUnknown) => {
                 "도구를 실행하던 중에 끊겨, 적용되었는지 알 수 없습니다. 직접 확인해 주세요. 다시 실행하지는 않았습니다."

@@ -132,6 +132,7 @@ fn every_text_is_there_in_both_languages() {
         Text::PromptTooLong(&sizes[4]),
         Text::TurnCutOff,
         Text::TurnInterrupted,
+        Text::WaitsForModel,
         Text::Notice(Notice::SuggestClear),
         Text::Notice(Notice::EffectUnknown),
         Text::Notice(Notice::TurnLeftOut),
@@ -183,7 +184,8 @@ fn every_text_is_there_in_both_languages() {
             | Text::HandlerFailed(_) => {}
             Text::TimedOut { .. } | Text::Overloaded | Text::StoreFailed => {}
             Text::EndUnknown | Text::Unreadable => {}
-            Text::ToolChanged | Text::TurnCutOff | Text::TurnInterrupted | Text::TooMany(_) => {}
+            Text::ToolChanged | Text::TurnCutOff | Text::TooMany(_) => {}
+            Text::TurnInterrupted | Text::WaitsForModel => {}
             Text::TooManyRounds | Text::ModelFailed(_) | Text::Notice(_) => {}
             Text::PromptTooLong(_)
             | Text::MessagesLeftOut(_)

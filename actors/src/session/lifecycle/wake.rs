@@ -105,16 +105,16 @@ async fn start(
         failpoint("wake.seen_to").await.map_err(unreadable)?;
         stored = load(slot, context).await?;
     }
-    let open_turn = stored.open_turn.as_ref().map(|open| open.turn);
-    // The calls of a turn that goes on, now or after the next start.
-    let awaited = match open_turn {
-        Some(turn) => open_calls(session, turn, context).await?,
+    let open_turn = stored.open_turn;
+    // The calls of a turn that goes on, now or after a later start.
+    let awaited = match &open_turn {
+        Some(open) => open_calls(session, open.turn, context).await?,
         None => BTreeSet::new(),
     };
     let last_seq = stored.row.last_seq;
     // Entries after a call that goes on are published after it.
     let shown = awaited.first().map_or(last_seq, |first| first - 1);
-    let to = match open_turn {
+    let to = match &open_turn {
         Some(_) => EventCursor::of_entry(shown),
         None => EventCursor::of_entry(shown).end(),
     };

@@ -63,7 +63,7 @@ async fn it_tells_what_was_stored_for_a_turn_that_it_leaves_to_the_next_start() 
     let news = vec![SessionEvent { seq: 0, cursor: EventCursor::of_entry(2), turn, at, kind }];
     let permit = runtime.context.calls.admission.wait(Bound::RunningTurns, slot.user()).await;
     let resumption = Resumption {
-        open,
+        open: open.clone(),
         calls: Vec::new(),
         stops_loop: false,
         waits: false,
@@ -75,7 +75,7 @@ async fn it_tells_what_was_stored_for_a_turn_that_it_leaves_to_the_next_start() 
         context: runtime.context.clone(),
         chat: Chat::default(),
         unpublished: news,
-        open_turn: Some(turn),
+        open_turn: Some(open),
         resumption: Some(resumption.into()),
     };
     Actor::spawn(None, SessionActor, snapshot).await.unwrap();

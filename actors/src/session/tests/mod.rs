@@ -5,7 +5,7 @@
 //!
 //! - One turn and its ends: `calls`, `answers`, `questions`, `idempotency`, `length`, `left_out`, `on_its_way`.
 //! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`, `in_line`, `beside`, `lost`,
-//!   `lost_reply`, `cut_off`, `effect_resolution`.
+//!   `lost_reply`, `cut_off`, `no_model`, `effect_resolution`.
 //! - Readers: `reading`, and `coming_back` for those that continue after a cursor.
 //!
 //! `scene` is a world of random steps and faults. `interleavings` compares its ledger with what the tools did, and
@@ -29,6 +29,7 @@ mod left_out;
 mod length;
 mod lost;
 mod lost_reply;
+mod no_model;
 mod on_its_way;
 mod questions;
 mod reading;

@@ -41,13 +41,15 @@ pub fn check_lengths(text: &str, options: &TurnOptions, limits: &Limits) -> Resu
 }
 
 impl SessionState {
-    /// Takes a submitted text, unless it is empty, too long or has too long instructions, or the session
-    /// closes.
+    /// Takes a submitted text, unless it is empty, too long or has too long instructions, the session closes, or there is
+    /// no model.
     pub(in crate::session) fn ask(&mut self, asked: TurnRequest) {
         let refused = if asked.text.trim().is_empty() {
             Err(Error::Empty)
         } else if self.is_closing() {
             Err(Error::Closed)
+        } else if self.context.models.is_empty() {
+            Err(Error::NoModel)
         } else {
             check_lengths(&asked.text, &asked.options, &self.context.calls.limits)
         };

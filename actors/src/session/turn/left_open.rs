@@ -22,7 +22,8 @@ use crate::{
 
 /// Carries out the plan, in one job of the store: lost calls end, and the turn ends with them or goes on. The notice of
 /// an unknown effect is in the same job, so the user receives it wherever the process ends. Returns the resumption of a
-/// turn that goes on, which is not [counted](count) yet.
+/// turn that goes on, which is not [counted](count) yet. `None` if the turn ends, or stays open because there is no
+/// model.
 pub(in crate::session) async fn recover(
     mut open: OpenTurn,
     stored: &StoredSession,
@@ -34,8 +35,13 @@ pub(in crate::session) async fn recover(
     failpoint("wake.sees_to").await?;
     let calls = context.store.store().calls(&filter).await?;
     failpoint("wake.plans").await?;
-    let max_resumes = context.calls.limits.max_resumes;
-    let plan = plan(&Left { open: &open, messages: &stored.messages, calls: &calls, max_resumes })?;
+    let plan = plan(&Left {
+        open: &open,
+        messages: &stored.messages,
+        calls: &calls,
+        max_resumes: context.calls.limits.max_resumes,
+        has_model: !context.models.is_empty(),
+    })?;
     // Before the first write: readers receive what it adds, even if the store's reply is lost.
     let known = calls.iter().map(|row| row.seq - 1).min().unwrap_or(stored.row.last_seq);
     slot.feed().begins_at(EventCursor::of_entry(known));
@@ -71,6 +77,10 @@ pub(in crate::session) async fn recover(
             let end = TurnEnd { turn, ending, error: Some(TurnError::CutOff), usage };
             writes.push(end.write(session, at, last));
             info!(%session, %turn, ?reason, "ends a turn that was left open");
+            None
+        }
+        Fate::Stays => {
+            info!(%session, turn = %open.turn, "a turn that was left open waits for a start with a model");
             None
         }
         Fate::GoesOn { again, stops_loop, waits } => {

@@ -17,6 +17,8 @@ pub(super) struct Left<'a> {
     pub(super) calls: &'a [LedgerRow],
     /// The most resumptions of a turn that makes no progress.
     pub(super) max_resumes: u32,
+    /// Whether the runtime has a model with which the turn can go on.
+    pub(super) has_model: bool,
 }
 
 /// The plan for an open turn.
@@ -48,6 +50,9 @@ pub(super) enum Fate {
         /// process with it.
         waits: bool,
     },
+    /// The turn stays open for a start with a model. Calls of it that have not begun stay where the ledger has them, and no
+    /// person is asked: what would follow the answer needs a model.
+    Stays,
 }
 
 /// A reason why a turn does not go on.
@@ -68,7 +73,7 @@ pub(super) enum Reason {
 /// # Errors
 /// [`StoreError::Refused`] if a call that is to go on comes before the round that the turn is in.
 pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
-    let Left { open, messages, calls, max_resumes } = *left;
+    let Left { open, messages, calls, max_resumes, has_model } = *left;
     let of_turn = |message: &&ChatMessage| message.turn == open.turn;
     let has_chat = messages
         .iter()
@@ -92,13 +97,16 @@ pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
     if again.first().is_some_and(|first| first.seq < open.from) {
         return Err(StoreError::refused("an open call stands before the round of its turn"));
     }
+    let calls = |rows: Vec<&LedgerRow>| rows.into_iter().map(|row| row.call).collect();
+    if !has_model {
+        return Ok(Plan { lost: calls(lost), turn: Fate::Stays });
+    }
     let stops_loop = messages
         .iter()
         .filter(|message| message.turn == open.turn && message.seq >= open.from)
         .any(
             |message| matches!(&message.content, Content::ToolCall(record) if record.stops_loop()),
         );
-    let calls = |rows: Vec<&LedgerRow>| rows.into_iter().map(|row| row.call).collect();
     let (lost, again) = (calls(lost), calls(again));
     Ok(Plan { lost, turn: Fate::GoesOn { again, stops_loop, waits } })
 }

@@ -20,7 +20,7 @@ impl SessionState {
     pub(in crate::session) fn resume(&mut self, resumption: Resumption, news: Vec<SessionEvent>) {
         let Resumption { open, calls, stops_loop, permit, .. } = resumption;
         if self.is_closing() {
-            self.leaves_turn = true;
+            self.left_turn = Some(open.turn);
             news.into_iter().for_each(|event| self.slot.feed().republish(event));
             // The turn stays open for the next start, and this resumption does not count.
             let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());

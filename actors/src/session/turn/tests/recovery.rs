@@ -101,7 +101,7 @@ fn row(seq: u64, state: CallState) -> LedgerRow {
 }
 
 fn planned(open: &OpenTurn, messages: &[ChatMessage], calls: &[LedgerRow]) -> Plan {
-    plan(&Left { open, messages, calls, max_resumes: 3 }).unwrap()
+    plan(&Left { open, messages, calls, max_resumes: 3, has_model: true }).unwrap()
 }
 
 fn goes_on(again: &[u64], lost: &[u64]) -> Plan {
@@ -121,6 +121,24 @@ fn ends(reason: Reason, lost: &[u64]) -> Plan {
     let lost: Vec<_> = lost.iter().map(|seq| call(*seq)).collect();
     let was_completing = lost.is_empty();
     Plan { lost, turn: Fate::Ends { reason, was_completing } }
+}
+
+#[test]
+fn without_a_model_lost_calls_end_and_a_turn_that_would_go_on_stays() {
+    let planned = |open: &OpenTurn, messages: &[ChatMessage], calls: &[LedgerRow]| {
+        plan(&Left { open, messages, calls, max_resumes: 3, has_model: false }).unwrap()
+    };
+    let stays = Plan { lost: vec![call(2)], turn: Fate::Stays };
+    let dismissed = OpenTurn { is_dismissed: true, ..open(1, 2) };
+    for open in [open(1, 2), dismissed] {
+        let rows = [row(2, Running), row(3, Awaiting), row(4, Proposed)];
+        assert_eq!(planned(&open, &[user()], &rows), stays);
+    }
+    // What ends with a model ends without one.
+    let rows = [row(2, Running), row(3, Proposed)];
+    let too_often = OpenTurn { resumes: 3, ..open(1, 2) };
+    assert_eq!(planned(&too_often, &[user()], &rows), ends(Reason::TooOften, &[2, 3]));
+    assert_eq!(planned(&open(1, 2), &[], &rows), ends(Reason::NoChat, &[2, 3]));
 }
 
 #[test]
@@ -173,7 +191,7 @@ fn calls_of_another_turn_are_lost_whatever_their_state() {
 fn a_call_from_before_its_round_is_a_contradiction_and_not_dispatched() {
     let plan = |calls: &[LedgerRow]| {
         let (open, messages) = (&open(2, 4), &[user()][..]);
-        plan(&Left { open, messages, calls, max_resumes: 3 })
+        plan(&Left { open, messages, calls, max_resumes: 3, has_model: true })
     };
     let refused = plan(&[row(5, Proposed), row(3, Awaiting)]);
     assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
