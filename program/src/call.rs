@@ -8,7 +8,7 @@ use madang::{
 
 use crate::{
     args,
-    beside::beside,
+    beside::Beside,
     bounded_input::{self, Unusable},
     failure::Failure,
     notes::{self, Mirror},
@@ -38,7 +38,8 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
             (setup::builder(store, &wanted.tools.toolkits, language), mirror)
         }
         Err(failure) if failure.is_of_a_held_database() && reads(&wanted)? => {
-            let store = beside(setup::store_to_read(&wanted.tools.database).await?);
+            let held = setup::store_to_read(&wanted.tools.database).await?;
+            let store = Beside::new(held).await.map_err(Failure::of)?;
             output::notice(&Text::ReadsBeside.in_locale(locale));
             (setup::builder(store, &wanted.tools.toolkits, language), None)
         }
