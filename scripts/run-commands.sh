@@ -48,6 +48,10 @@ run() {
         cargo metadata --no-deps --format-version 1 --offline | grep -q "\"kind\":\[\"bench\"\][^}]*\"name\":\"$name\""
         ;;
     "cargo run")
+        if [[ $command == *"-p madang-eval"* ]]; then
+            "$target/debug/eval" --help >/dev/null
+            return
+        fi
         [[ $command == *"-p madang-proof --bin proof"* ]] || return 1
         set +o pipefail
         value=${command#*-- }

@@ -29,7 +29,7 @@ impl Beside {
     /// # Errors
     /// [`OpenError`] if no temporary database can be made.
     pub(crate) async fn new(database: SqliteStore) -> Result<Self, OpenError> {
-        Ok(Self { database, record: SqliteStore::in_memory([]).await? })
+        Ok(Self { database, record: SqliteStore::in_memory().await? })
     }
 }
 

@@ -4,11 +4,9 @@ use std::env;
 
 use clap::{Args as Options, ValueEnum};
 use madang::{LanguageTag, language::Languages, tool::Locale};
-use serde::{Deserialize, Serialize};
 
 /// A language of the program's own texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Deserialize, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum UiLanguage {
     Ko,
     En,

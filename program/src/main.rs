@@ -1,7 +1,7 @@
 //! The program `madang`.
 //!
 //! Each command is a module: `chat`, `call`, `tools`, `ledger` and `verify`, `forget`, `fetch`, `notes`, `stress`,
-//! `eval`, `serve`, `token`, `mcp` and `mcp_server`, and `engine`, the process in which a model runs.
+//! `serve`, `token`, `mcp` and `mcp_server`, and `engine`, the process in which a model runs.
 //!
 //! `args` parses the command line, `setup` opens the database and collects the tools, and `model` loads the model. The
 //! command then builds a runtime by the public API of the library, as any application would.
@@ -17,7 +17,6 @@ mod call;
 mod chat;
 mod descriptors;
 mod engine;
-mod eval;
 mod failure;
 mod fetch;
 mod forget;
@@ -106,7 +105,7 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Engine(wanted) => {
             engine::own_pipes().and_then(|pipes| on_threads(engine::run(wanted, pipes)))
         }
-        Command::Chat(wanted) => on_threads(chat::run(wanted)),
+        Command::Chat(wanted) => on_threads(chat::run(*wanted)),
         Command::Serve(wanted) => on_threads(serve::run(*wanted)),
         Command::Mcp(wanted) => on_threads(mcp::run(wanted)),
         Command::Token(wanted) => on_threads(async { token::run(wanted) }),
@@ -116,7 +115,6 @@ fn run(command: Command) -> Result<(), Failure> {
         Command::Fetch(wanted) => on_threads(fetch::run(&wanted)),
         Command::Notes(wanted) => on_threads(notes::run(wanted)),
         Command::Stress(wanted) => on_threads(stress::run(wanted)),
-        Command::Eval(wanted) => on_threads(eval::run(wanted)),
     }
 }
 

@@ -1,8 +1,8 @@
 //! Parses the command line.
 //!
 //! `daily` has the options of the daily commands, `serving` those of the server, and `notes` those of `madang notes`.
-//! `measure` has those of the commands that measure and prove, and `shared` the options of several commands. Their
-//! comments are the help texts. A command takes its own struct:
+//! `stress` has those of `madang stress`, and `shared` the options of several commands. Their comments are the help texts.
+//! A command takes its own struct:
 //!
 //! ```text
 //! madang ledger --verify --session one   gives   Command::Ledger(Ledger { is_to_verify: true, .. })
@@ -14,16 +14,15 @@
 
 mod daily;
 mod mcp;
-mod measure;
 mod notes;
 mod serving;
 mod shared;
+mod stress;
 
 use clap::{Parser, Subcommand};
 
 pub(crate) use daily::{ApprovalMode, Call, Chat, Engine, Fetch, Forget, Format, Ledger, Tools};
 pub(crate) use mcp::{McpOrder, McpServe};
-pub(crate) use measure::{Eval, Played, Stress, StressStore};
 pub(crate) use notes::Notes;
 pub(crate) use serving::{Serve, TokenAdd, TokenLocation, TokenOrder};
 #[cfg(feature = "llama")]
@@ -32,6 +31,7 @@ pub(crate) use shared::{
     Database, EngineHost, FallBacks, McpChoice, ModelChoice, Remote, RemoteName, ToolOptions,
     Toolkit, Toolkits, Tuning,
 };
+pub(crate) use stress::{Played, Stress, StressStore};
 
 /// An assistant with tools, in the terminal.
 ///
@@ -52,7 +52,7 @@ pub(crate) enum Command {
     ///
     /// SIGTERM ends it in order within 35 seconds, with exit code 0: no new turn begins, the model stops, and running
     /// tools finish. An open turn and its question go on with --session.
-    Chat(Chat),
+    Chat(Box<Chat>),
     /// Serve chats over HTTP: a page for browsers, a native API, and Chat Completions.
     ///
     /// It prints `listening ADDRESS`, and a link that opens the page. SIGTERM ends it in order within 35 seconds: no new
@@ -97,12 +97,6 @@ pub(crate) enum Command {
     /// doubled, unasked or misreported, and chats disturbed by another's failure. If any count is not 0, the exit code
     /// is 1.
     Stress(Stress),
-    /// Run cases with a model, and score the results.
-    ///
-    /// A case has the rows before it, the user's texts, and the answers to questions. It expects calls, rows and words of
-    /// the texts, and forbids others. Each case runs through the runtime on a fresh database. program/eval/README.md
-    /// describes its form.
-    Eval(Eval),
     /// Run a model for the program that started this one, over the pipes.
     #[command(hide = true)]
     Engine(Engine),

@@ -41,7 +41,7 @@ use listing::{Content, HubFile, Listing};
 pub(crate) use name::HubName;
 use retry::Retry;
 use settings::Settings;
-pub(crate) use sum::{Sum, digits};
+pub(crate) use sum::Sum;
 
 /// Downloads the missing files of the model, and returns the path of its (first) file.
 ///

@@ -55,7 +55,7 @@ impl fmt::Display for Sum {
 }
 
 /// Writes a hash in hexadecimal digits.
-pub(crate) fn digits(hash: &[u8]) -> String {
+pub(super) fn digits(hash: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -8,8 +8,6 @@ const PRINTED_AS_IT_IS: &[(&str, usize)] = &[
     // Coloured rows that went through `plain`, `quoted` and `printable`.
     ("chat/lines.rs", 1),
     ("chat/terminal.rs", 12),
-    // The number of cases.
-    ("eval/mod.rs", 1),
 ];
 
 #[test]

@@ -34,7 +34,7 @@ const MARGIN: f32 = 0.01;
 fn requests() -> Vec<CompletionRequest> {
     let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();
     // A third of the cases shows as much, sooner.
-    let lines = include_str!("../../../../program/eval/phrasings.jsonl").lines().step_by(3);
+    let lines = include_str!("../../../../models/eval/cases/phrasings.jsonl").lines().step_by(3);
     let texts = lines.map(|line| {
         let line: Value = serde_json::from_str(line).unwrap();
         line["turns"][0]["user"].as_str().unwrap().to_owned()

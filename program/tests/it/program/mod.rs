@@ -3,7 +3,7 @@
 //! Each test has a `Home`: a folder with its own database, in which it runs commands and reads what they print.
 //! `running` ends each process with its test, and `terminal` and `pty` give the program a terminal.
 //!
-//! - Commands: `chat`, `calls`, `eval`, `forget`, `notes`, `stress`, `verify`, `mcp`, `mcp_serve`,
+//! - Commands: `chat`, `calls`, `forget`, `notes`, `stress`, `verify`, `mcp`, `mcp_serve`,
 //!   `serve`, `hub`.
 //! - Persons: `answers`, `ahead`, `padded`, `resolving`.
 //! - Ends and faults: `ending`, `gone`, `resume`, `bad_input`, `hostile_databases`.
@@ -22,7 +22,6 @@ mod chat;
 mod ending;
 #[cfg(all(feature = "llama", target_os = "linux"))]
 mod engine;
-mod eval;
 mod forget;
 #[cfg(target_os = "linux")]
 mod gone;

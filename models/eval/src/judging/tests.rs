@@ -1,9 +1,10 @@
+//! Judging with a script in place of a model, and each committed case played as it is meant.
+
 use clap::ValueEnum as _;
 use madang_testing::ScriptedCompletion;
 use serde_json::json;
 
-use super::{cases::Part, *};
-use crate::args;
+use super::*;
 
 fn case(turns: &Value, more: &Value) -> Placed {
     let mut case =
@@ -17,8 +18,7 @@ async fn judged(
     cases: &[Placed],
     script: impl IntoIterator<Item = ScriptedCompletion>,
 ) -> Result<Vec<Verdict>, Failure> {
-    let (model, toolkits) =
-        (Arc::new(ScriptedModel::new(script)), Toolkits { names: vec![args::Toolkit::Life] });
+    let (model, toolkits) = (Arc::new(ScriptedModel::new(script)), [Toolkit::Life]);
     let stage = Stage { model, system: None, toolkits: &toolkits, cast: Cast::Model };
     judge(cases, &stage).await
 }
@@ -45,16 +45,13 @@ fn adding() -> Placed {
 
 #[tokio::test]
 async fn every_committed_case_is_right_when_it_is_played_as_it_is_meant() {
-    let toolkits = Toolkits { names: args::Toolkit::value_variants().to_vec() };
-    let names: Vec<_> =
-        toolkits.names.iter().filter_map(|toolkit| toolkit.to_possible_value()).collect();
+    let toolkits = Toolkit::value_variants();
     let mut cases = cases::open().unwrap();
     cases.extend(cases::sealed().unwrap());
-    let later = concat!(env!("CARGO_MANIFEST_DIR"), "/eval/later.jsonl");
+    let later = concat!(env!("CARGO_MANIFEST_DIR"), "/cases/later.jsonl");
     cases.extend(cases::of_file(std::path::Path::new(later)).unwrap());
     cases::check_ids(&cases).unwrap();
-    cases.retain(|placed| names.iter().any(|name| name.get_name() == placed.case.toolkit));
-    let verdicts = as_meant(&cases, &toolkits).await.unwrap();
+    let verdicts = as_meant(&cases, toolkits).await.unwrap();
     assert_eq!(verdicts.len(), cases.len());
     let wrong = verdicts.iter().filter(|verdict| !verdict.marks.are_all_right());
     let shown = |verdict: &Verdict| match verdict.part {

@@ -1,11 +1,11 @@
-//! Options of the commands that prove and score: stress and eval.
+//! Options of `madang stress`.
 
 use std::path::PathBuf;
 
 use clap::{Args as Options, ValueEnum, value_parser};
 use madang_proof::mistakes::Mistake;
 
-use super::shared::{EngineHost, ModelChoice, Toolkit, Toolkits};
+use super::shared::EngineHost;
 
 #[derive(Debug, Options)]
 pub(crate) struct Stress {
@@ -47,40 +47,6 @@ pub(crate) struct Stress {
     pub(crate) is_json: bool,
 }
 
-#[derive(Debug, Options)]
-pub(crate) struct Eval {
-    /// A file of cases: JSON lines, or sealed (.hex) with a hash beside it (.hex.sha256). May be repeated. Without it,
-    /// the open cases of this program.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) cases: Vec<PathBuf>,
-    /// Run the sealed cases of this program too. They are counted, and their content is not printed.
-    #[arg(long = "sealed")]
-    pub(crate) with_sealed: bool,
-    /// Print the content of sealed cases too, which makes them worthless.
-    #[arg(long = "show-sealed")]
-    pub(crate) shows_sealed: bool,
-    #[command(flatten)]
-    pub(crate) which: ModelChoice,
-    /// The toolkits of the model and of the cases, separated by commas. Without it, all.
-    #[arg(long = "toolkit", alias = "toolkits", value_name = "LIST", value_delimiter = ',')]
-    toolkits: Vec<Toolkit>,
-    /// Run only cases with this in their id, such as `single`, `ko` or `life-en-chain-03`.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) only: Option<String>,
-    /// For each case that is not right, print what was expected and what came.
-    #[arg(long = "details")]
-    pub(crate) shows_details: bool,
-    /// End with exit code 1 if fewer percent of the cases are right in everything.
-    #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u8).range(..=100))]
-    pub(crate) at_least: Option<u8>,
-    /// Run nothing: tell whether the cases can be run and their seal is intact.
-    #[arg(long = "check", conflicts_with_all = ["model", "hf", "script", "at_least"])]
-    pub(crate) is_to_check: bool,
-    /// Print the report as JSON.
-    #[arg(long = "json")]
-    pub(crate) is_json: bool,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum StressStore {
     Memory,
@@ -93,14 +59,6 @@ pub(crate) enum Played {
     Scripted,
     Bundled,
     File(PathBuf),
-}
-
-impl Eval {
-    pub(crate) fn toolkits(&self) -> Toolkits {
-        let all = Toolkit::value_variants();
-        let names = if self.toolkits.is_empty() { all.to_vec() } else { self.toolkits.clone() };
-        Toolkits { names }
-    }
 }
 
 fn at_least_one(number: &str) -> Result<usize, String> {

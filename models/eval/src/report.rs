@@ -4,63 +4,63 @@ use std::fmt;
 
 use serde::{Serialize, Serializer, ser::SerializeStruct};
 
-use super::{
+use crate::{
     case::Kind,
     cases::{Part, Placed},
+    language::Language,
     score::Marks,
 };
-use crate::language::UiLanguage;
 
 /// The verdict on a case.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Verdict {
-    pub(super) id: String,
-    pub(super) kind: Kind,
-    pub(super) language: UiLanguage,
-    pub(super) toolkit: String,
-    pub(super) part: Part,
+pub(crate) struct Verdict {
+    pub(crate) id: String,
+    pub(crate) kind: Kind,
+    pub(crate) language: Language,
+    pub(crate) toolkit: String,
+    pub(crate) part: Part,
     #[serde(flatten)]
-    pub(super) marks: Marks,
+    pub(crate) marks: Marks,
     /// The unmet expectations; also empty for a sealed case that must not be shown.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub(super) complaints: Vec<String>,
+    pub(crate) complaints: Vec<String>,
 }
 
 /// The results of an evaluation.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub(crate) struct Report {
     /// The name of the judged model.
-    pub(super) model: String,
+    pub(crate) model: String,
     /// Cases without their toolkits.
-    pub(super) left_out: usize,
-    pub(super) groups: Vec<Group>,
-    pub(super) cases: Vec<Verdict>,
+    pub(crate) left_out: usize,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) cases: Vec<Verdict>,
 }
 
 /// Cases that are counted together.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub(super) struct Group {
+pub(crate) struct Group {
     /// Their common property, such as `single`, `single ko`, `open`.
-    pub(super) name: String,
-    pub(super) cases: usize,
-    pub(super) calls: Share,
-    pub(super) rows: Share,
-    pub(super) restraint: Share,
-    pub(super) truth: Share,
+    pub(crate) name: String,
+    pub(crate) cases: usize,
+    pub(crate) calls: Share,
+    pub(crate) rows: Share,
+    pub(crate) restraint: Share,
+    pub(crate) truth: Share,
     /// Cases that are right in everything.
-    pub(super) passed: Share,
+    pub(crate) passed: Share,
 }
 
 /// A part of a total.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Share {
-    pub(super) right: usize,
-    pub(super) of: usize,
+pub(crate) struct Share {
+    pub(crate) right: usize,
+    pub(crate) of: usize,
 }
 
 impl Verdict {
     /// Builds the verdict of a case that was run.
-    pub(super) fn new(placed: &Placed, (marks, complaints): (Marks, Vec<String>)) -> Self {
+    pub(crate) fn new(placed: &Placed, (marks, complaints): (Marks, Vec<String>)) -> Self {
         let case = &placed.case;
         Self {
             id: case.id.clone(),
@@ -76,12 +76,12 @@ impl Verdict {
 
 impl Report {
     /// Counts the verdicts.
-    pub(super) fn new(model: String, left_out: usize, cases: Vec<Verdict>) -> Self {
+    pub(crate) fn new(model: String, left_out: usize, cases: Vec<Verdict>) -> Self {
         let mut groups = Vec::new();
         let mut add = |name: &str, is_in: &dyn Fn(&Verdict) -> bool| {
             groups.extend(Group::of(name, cases.iter().filter(|verdict| is_in(verdict))));
         };
-        let languages = [UiLanguage::Ko, UiLanguage::En];
+        let languages = [Language::Ko, Language::En];
         for kind in [
             Kind::Single,
             Kind::Chain,
@@ -113,7 +113,7 @@ impl Report {
     }
 
     /// Counts the cases that are right in everything.
-    pub(super) fn passed(&self) -> Share {
+    pub(crate) fn passed(&self) -> Share {
         self.groups.last().map_or(Share::default(), |all| all.passed)
     }
 }
@@ -143,7 +143,7 @@ impl Share {
     }
 
     /// Returns the percentage; 100 of an empty total.
-    pub(super) fn percent(self) -> f64 {
+    pub(crate) fn percent(self) -> f64 {
         if self.of == 0 { 100.0 } else { self.right as f64 * 100.0 / self.of as f64 }
     }
 }
@@ -202,7 +202,7 @@ mod tests {
 
     use super::*;
 
-    fn verdict(id: &str, kind: Kind, language: UiLanguage, part: Part, marks: Marks) -> Verdict {
+    fn verdict(id: &str, kind: Kind, language: Language, part: Part, marks: Marks) -> Verdict {
         let toolkit = "life".to_owned();
         Verdict { id: id.to_owned(), kind, language, toolkit, part, marks, complaints: Vec::new() }
     }
@@ -211,18 +211,18 @@ mod tests {
     fn a_report_counts_by_kind_language_toolkit_and_part() {
         let right = Marks { calls: true, rows: Some(true), restraint: true, truth: true };
         let cases = vec![
-            verdict("a", Kind::Single, UiLanguage::Ko, Part::Open, right),
+            verdict("a", Kind::Single, Language::Ko, Part::Open, right),
             verdict(
                 "b",
                 Kind::Single,
-                UiLanguage::En,
+                Language::En,
                 Part::Sealed,
                 Marks { calls: false, rows: None, ..right },
             ),
             verdict(
                 "c",
                 Kind::Restraint,
-                UiLanguage::Ko,
+                Language::Ko,
                 Part::Open,
                 Marks { truth: false, rows: None, ..right },
             ),

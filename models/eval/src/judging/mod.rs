@@ -1,54 +1,26 @@
-//! `madang eval`: runs cases through the real runtime with any model, and scores the results.
-//!
-//! - `cases` reads files of `case`s and checks the seal of a sealed file.
-//! - `run` makes a fresh database, a session, and a person that answers as the case says. `tables` reads the rows.
-//! - `player` plays the past turns and passes the others to the model, with the stable ids of `aliases`.
-//! - `score` compares the calls (`arguments`), rows and texts (`claims`) with the expectation.
-//! - `report` counts the verdicts.
-//!
-//! ```text
-//! case --run--> Seen --score--> Marks, complaints --> Verdict --> Report
-//! ```
-//!
-//! Invariants:
-//! - Each case has its own database and runtime, and a clock that stands still.
-//! - A sealed case is counted, but its content is never printed without `--show-sealed`.
-//! - An error of the runtime ends the command: it never counts against the model.
+//! Chooses the cases, runs one after another, and prints how many were right.
 
-mod aliases;
-mod arguments;
-mod case;
-mod cases;
-mod claims;
-mod player;
-mod report;
-mod run;
-mod score;
-mod tables;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use indicatif::ProgressBar;
+use indicatif::{ProgressBar, ProgressStyle};
 use madang::tool::{EffectPolicy, ToolRegistry};
 use madang_testing::ScriptedModel;
 use serde_json::Value;
 
-use self::{
-    case::Turn,
-    cases::{Part, Placed},
-    report::{Report, Verdict},
-    run::{Cast, Stage},
-    score::Tools,
-};
 use crate::{
-    args::{Eval, Toolkits},
+    args::Args,
+    case::Turn,
+    cases::{self, Part, Placed},
     failure::Failure,
-    language::UiLanguage,
     model::Model,
-    output, progress, setup,
-    signals::Signals,
+    output,
+    report::{Report, Verdict},
+    run::{self, Cast, Stage},
+    score::{self, Tools},
+    toolkit::{self, Toolkit},
 };
 
 /// Tools that write only what a session shows: no text claims to have written by them.
@@ -62,20 +34,21 @@ const SHOWING: &[&str] = &[
 ];
 
 /// Runs the cases and prints how many were right.
-pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
+pub(crate) async fn run(wanted: Args) -> Result<(), Failure> {
     let toolkits = wanted.toolkits();
     let (cases, left_out) = chosen(&wanted, &toolkits)?;
     if wanted.is_to_check {
         return checked(&cases, left_out, &toolkits).await;
     }
-    let model = Model::load(&wanted.which, UiLanguage::default()).await?;
-    let name = model.name();
-    let Model { model, system, .. } = model;
+    let Model { model, system } = Model::load(wanted.which.clone()).await?;
+    let name = model.info().name.to_string();
+    for caveat in model.caveats() {
+        output::notice(&caveat.to_string());
+    }
     let stage = Stage { model, system, toolkits: &toolkits, cast: Cast::Model };
-    let mut signals = Signals::new()?;
     let verdicts = tokio::select! {
         verdicts = judge(&cases, &stage) => verdicts?,
-        _ = signals.next() => return Err(Failure::new("interrupted: nothing was scored")),
+        _ = tokio::signal::ctrl_c() => return Err(Failure::new("interrupted: nothing was scored")),
     };
     let mut report = Report::new(name, left_out, verdicts);
     if !wanted.shows_sealed {
@@ -93,7 +66,7 @@ pub(crate) async fn run(wanted: Eval) -> Result<(), Failure> {
 }
 
 /// Selects the requested cases whose tools exist, and counts those without.
-fn chosen(wanted: &Eval, toolkits: &Toolkits) -> Result<(Vec<Placed>, usize), Failure> {
+fn chosen(wanted: &Args, toolkits: &[Toolkit]) -> Result<(Vec<Placed>, usize), Failure> {
     let mut cases = Vec::new();
     if wanted.cases.is_empty() {
         cases.extend(cases::open()?);
@@ -112,7 +85,7 @@ fn chosen(wanted: &Eval, toolkits: &Toolkits) -> Result<(Vec<Placed>, usize), Fa
         }
     }
     let all = cases.len();
-    let has_tools = |name: &str| toolkits.names.iter().any(|toolkit| toolkit.name() == name);
+    let has_tools = |name: &str| toolkits.iter().any(|toolkit| toolkit.name() == name);
     cases.retain(|placed| has_tools(&placed.case.toolkit));
     if cases.is_empty() {
         return Err(Failure::new("the cases need other toolkits: name them with --toolkit"));
@@ -122,8 +95,8 @@ fn chosen(wanted: &Eval, toolkits: &Toolkits) -> Result<(Vec<Placed>, usize), Fa
 }
 
 /// Describes the cases, if each is right in everything when it is played perfectly.
-async fn checked(cases: &[Placed], left_out: usize, toolkits: &Toolkits) -> Result<(), Failure> {
-    let registry = setup::registry(toolkits)?;
+async fn checked(cases: &[Placed], left_out: usize, toolkits: &[Toolkit]) -> Result<(), Failure> {
+    let registry = toolkit::registry(toolkits)?;
     for Placed { case, .. } in cases {
         let mut calls = case.setup.iter().chain(case.turns.iter().flat_map(Turn::calls));
         if let Some(call) = calls.find(|call| !registry.has(&call.name)) {
@@ -157,7 +130,7 @@ async fn judge(cases: &[Placed], stage: &Stage<'_>) -> Result<Vec<Verdict>, Fail
 }
 
 /// Plays cases perfectly, some at a time, because they mostly wait for a disk.
-async fn as_meant(cases: &[Placed], toolkits: &Toolkits) -> Result<Vec<Verdict>, Failure> {
+async fn as_meant(cases: &[Placed], toolkits: &[Toolkit]) -> Result<Vec<Verdict>, Failure> {
     let silent = Arc::new(ScriptedModel::new([]));
     let stage = Stage { model: silent, system: None, toolkits, cast: Cast::AsMeant };
     let bar = bar(cases.len());
@@ -172,7 +145,7 @@ async fn judge_all(
     stage: &Stage<'_>,
     bar: &ProgressBar,
 ) -> Result<Vec<Verdict>, Failure> {
-    let registry = setup::registry(stage.toolkits)?;
+    let registry = toolkit::registry(stage.toolkits)?;
     let mut verdicts = Vec::new();
     for placed in cases {
         let seen = Box::pin(run::run(&placed.case, stage)).await;
@@ -190,11 +163,14 @@ async fn judge_all(
     Ok(verdicts)
 }
 
+/// Makes a bar on standard error, visible only on a terminal.
 fn bar(cases: usize) -> ProgressBar {
-    progress::bar(cases as u64, "{pos} of {len} cases, {eta} to go")
+    let style = ProgressStyle::with_template("{bar:30.dim} {pos} of {len} cases, {eta} to go");
+    let style = style.expect("the template is a constant that every run shows");
+    ProgressBar::new(cases as u64).with_style(style)
 }
 
-fn print(report: &Report, cases: &[Placed], wanted: &Eval) -> Result<(), Failure> {
+fn print(report: &Report, cases: &[Placed], wanted: &Args) -> Result<(), Failure> {
     output::rows_or_json(report, wanted.is_json)?;
     if wanted.is_json || !wanted.shows_details {
         return Ok(());
@@ -202,15 +178,15 @@ fn print(report: &Report, cases: &[Placed], wanted: &Eval) -> Result<(), Failure
     let wrong = report.cases.iter().zip(cases);
     for (verdict, placed) in wrong.filter(|(verdict, _)| !verdict.marks.are_all_right()) {
         if placed.part == Part::Sealed && !wanted.shows_sealed {
-            output::foreign(&format!("\n{} (sealed)", verdict.id))?;
+            output::line(&format!("\n{} (sealed)", verdict.id))?;
             continue;
         }
-        output::foreign(&format!("\n{}", verdict.id))?;
+        output::line(&format!("\n{}", verdict.id))?;
         for turn in &placed.case.turns {
-            output::foreign(&format!("    > {}", turn.user))?;
+            output::line(&format!("    > {}", turn.user))?;
         }
         for complaint in &verdict.complaints {
-            output::foreign(&format!("    {complaint}"))?;
+            output::line(&format!("    {complaint}"))?;
         }
     }
     Ok(())

@@ -19,7 +19,7 @@ const APART: u64 = 3;
 
 /// The ids of a case in both directions.
 #[derive(Debug)]
-pub(super) struct Aliases {
+pub(crate) struct Aliases {
     random: fastrand::Rng,
     next_millis: u64,
     shown: HashMap<Uuid, Uuid>,
@@ -28,7 +28,7 @@ pub(super) struct Aliases {
 
 impl Aliases {
     /// Makes ids for the case of this name, as if created from this moment on.
-    pub(super) fn new(case: &str, millis: u64) -> Self {
+    pub(crate) fn new(case: &str, millis: u64) -> Self {
         let fold = |seed: u64, byte| seed.wrapping_mul(31).wrapping_add(u64::from(byte));
         Self {
             random: fastrand::Rng::with_seed(case.bytes().fold(7, fold)),
@@ -39,7 +39,7 @@ impl Aliases {
     }
 
     /// Replaces the ids in a message to the model.
-    pub(super) fn show(&mut self, message: &PromptMessage) -> PromptMessage {
+    pub(crate) fn show(&mut self, message: &PromptMessage) -> PromptMessage {
         match message {
             PromptMessage::User { text } => PromptMessage::User { text: self.shown(text).into() },
             PromptMessage::Model { text } => PromptMessage::Model { text: self.shown(text).into() },
@@ -56,7 +56,7 @@ impl Aliases {
     }
 
     /// Restores the ids in a completion. Unknown ids stay.
-    pub(super) fn mean(&self, completion: Completion) -> Completion {
+    pub(crate) fn mean(&self, completion: Completion) -> Completion {
         let real = |id: Uuid| self.meant.get(&id).copied().unwrap_or(id);
         let calls = completion
             .tool_calls

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::{Map, Value};
 
 /// Results of calls, by the names in the case.
-pub(super) type NamedResults = HashMap<String, Value>;
+pub(crate) type NamedResults = HashMap<String, Value>;
 
 /// The meaning of an object with a `$`.
 enum Matcher<'a> {
@@ -20,7 +20,7 @@ enum Matcher<'a> {
 }
 
 /// Tells whether an argument is as expected; `None` is an omitted argument.
-pub(super) fn fits(expected: &Value, given: Option<&Value>, known: &NamedResults) -> bool {
+pub(crate) fn fits(expected: &Value, given: Option<&Value>, known: &NamedResults) -> bool {
     if let Some(matcher) = Matcher::of(expected) {
         return match matcher {
             Matcher::Ref(path) => resolve(path, known).is_some_and(|value| Some(value) == given),
@@ -58,7 +58,7 @@ pub(super) fn fits(expected: &Value, given: Option<&Value>, known: &NamedResults
 
 /// Returns arguments that fit: resolved references, the first of several, the example. `Err` names a reference to a
 /// missing result.
-pub(super) fn example(expected: &Value, known: &NamedResults) -> Result<Value, String> {
+pub(crate) fn example(expected: &Value, known: &NamedResults) -> Result<Value, String> {
     if let Some(matcher) = Matcher::of(expected) {
         return match matcher {
             Matcher::Ref(path) => resolve(path, known).cloned().ok_or_else(|| path.to_owned()),
@@ -79,7 +79,7 @@ pub(super) fn example(expected: &Value, known: &NamedResults) -> Result<Value, S
 }
 
 /// Does the same for all arguments of a call.
-pub(super) fn example_of(
+pub(crate) fn example_of(
     arguments: &Map<String, Value>,
     known: &NamedResults,
 ) -> Result<Map<String, Value>, String> {
@@ -88,7 +88,7 @@ pub(super) fn example_of(
 }
 
 /// Removes arguments that equal the schema's defaults.
-pub(super) fn without_defaults(arguments: &Value, schema: &Value) -> Value {
+pub(crate) fn without_defaults(arguments: &Value, schema: &Value) -> Value {
     match arguments {
         Value::Object(fields) => {
             let kept = fields.iter().filter_map(|(key, value)| {

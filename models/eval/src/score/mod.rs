@@ -14,7 +14,7 @@ use madang::tool::ToolOutcome;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
+use crate::{
     arguments::{NamedResults, fits, without_defaults},
     case::{Call, Case, Never, Turn},
     claims::{self, Recording},
@@ -22,45 +22,45 @@ use super::{
 
 /// The results of a turn that the model answered.
 #[derive(Debug, Clone, Default)]
-pub(super) struct SeenTurn {
-    pub(super) calls: Vec<SeenCall>,
+pub(crate) struct SeenTurn {
+    pub(crate) calls: Vec<SeenCall>,
     /// The final text of the model.
-    pub(super) text: String,
+    pub(crate) text: String,
     /// The reason why the turn did not end well.
-    pub(super) error: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 /// A call of the model.
 #[derive(Debug, Clone)]
-pub(super) struct SeenCall {
-    pub(super) name: String,
+pub(crate) struct SeenCall {
+    pub(crate) name: String,
     /// The arguments of the model, even if the person changed them.
-    pub(super) arguments: Value,
-    pub(super) outcome: Option<ToolOutcome>,
+    pub(crate) arguments: Value,
+    pub(crate) outcome: Option<ToolOutcome>,
 }
 
 /// The rows that were found for an expectation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Found {
+pub(crate) struct Found {
     /// Rows that the expectation selects.
-    pub(super) rows: u64,
+    pub(crate) rows: u64,
     /// Of these, rows with the expected columns.
-    pub(super) right: u64,
+    pub(crate) right: u64,
 }
 
 /// The results of a case.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// The results of calls before the model's, by name.
-    pub(super) known: NamedResults,
+    pub(crate) known: NamedResults,
     /// The turns that the model answered.
-    pub(super) turns: Vec<SeenTurn>,
+    pub(crate) turns: Vec<SeenTurn>,
     /// The rows of each expectation.
-    pub(super) found: Vec<Found>,
+    pub(crate) found: Vec<Found>,
 }
 
 /// The properties of the tools.
-pub(super) trait Tools {
+pub(crate) trait Tools {
     /// Returns the schema of a tool's arguments; `Null` for an unknown tool.
     fn schema(&self, tool: &str) -> &Value;
     /// Tells whether the tool may write the person's data.
@@ -69,27 +69,27 @@ pub(super) trait Tools {
 
 /// The right parts of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     /// Exactly the expected calls, in order.
-    pub(super) calls: bool,
+    pub(crate) calls: bool,
     /// The expected rows; `None` if the case expects none.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) rows: Option<bool>,
+    pub(crate) rows: Option<bool>,
     /// No unexpected writing call, and no forbidden call.
-    pub(super) restraint: bool,
+    pub(crate) restraint: bool,
     /// The texts say what they must, and claim nothing untrue.
-    pub(super) truth: bool,
+    pub(crate) truth: bool,
 }
 
 impl Marks {
     /// Tells whether all parts are right.
-    pub(super) fn are_all_right(self) -> bool {
+    pub(crate) fn are_all_right(self) -> bool {
         self.calls && self.rows != Some(false) && self.restraint && self.truth
     }
 }
 
 /// Judges a case. Each complaint has an unmet expectation, and the result instead.
-pub(super) fn score(case: &Case, seen: &Seen, tools: &impl Tools) -> (Marks, Vec<String>) {
+pub(crate) fn score(case: &Case, seen: &Seen, tools: &impl Tools) -> (Marks, Vec<String>) {
     let mut complaints = Vec::new();
     let mut known = seen.known.clone();
     let (mut calls, mut restraint, mut truth) = (true, true, true);

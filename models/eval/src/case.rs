@@ -4,34 +4,34 @@ use madang::approval::Decision;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::language::UiLanguage;
+use crate::language::Language;
 
 /// One line of a file of cases.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Case {
-    pub(super) id: String,
+pub(crate) struct Case {
+    pub(crate) id: String,
     /// The toolkit of its tools; without that toolkit the case is left out.
-    pub(super) toolkit: String,
+    pub(crate) toolkit: String,
     /// The language of the user.
-    pub(super) language: UiLanguage,
-    pub(super) kind: Kind,
+    pub(crate) language: Language,
+    pub(crate) kind: Kind,
     /// Calls before the chat, each of which must succeed.
     #[serde(default)]
-    pub(super) setup: Vec<Call>,
-    pub(super) turns: Vec<Turn>,
+    pub(crate) setup: Vec<Call>,
+    pub(crate) turns: Vec<Turn>,
     /// The rows at the end.
     #[serde(default)]
-    pub(super) rows: Vec<Rows>,
+    pub(crate) rows: Vec<Rows>,
     /// Forbidden calls, beside unexpected writing calls.
     #[serde(default)]
-    pub(super) never: Vec<Never>,
+    pub(crate) never: Vec<Never>,
 }
 
 /// The subject of a case.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// One call.
     Single,
     /// Several calls that use results of earlier ones.
@@ -50,48 +50,48 @@ pub(super) enum Kind {
 /// expected call may have matchers, those of the others references.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Call {
+pub(crate) struct Call {
     /// The name by which a `$ref` finds its result.
     #[serde(rename = "as")]
-    pub(super) known_as: Option<String>,
-    pub(super) name: String,
+    pub(crate) known_as: Option<String>,
+    pub(crate) name: String,
     #[serde(default)]
-    pub(super) arguments: Map<String, Value>,
+    pub(crate) arguments: Map<String, Value>,
     /// Before the chat: the user of the call, if not the person of the case.
-    pub(super) user: Option<String>,
+    pub(crate) user: Option<String>,
     /// Before the chat: the day of the call, YYYY-MM-DD, if not the day of the case.
-    pub(super) on: Option<String>,
+    pub(crate) on: Option<String>,
 }
 
 /// One turn of the user.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Turn {
-    pub(super) user: String,
+pub(crate) struct Turn {
+    pub(crate) user: String,
     /// The answers to questions, in order; any further question is denied.
     #[serde(default)]
-    pub(super) decisions: Vec<Answer>,
+    pub(crate) decisions: Vec<Answer>,
     /// The model's part, if the case plays it: the same past for every model.
-    pub(super) played: Option<Played>,
+    pub(crate) played: Option<Played>,
     /// All expected calls, in order.
-    pub(super) calls: Option<Vec<Call>>,
+    pub(crate) calls: Option<Vec<Call>>,
     #[serde(default)]
-    pub(super) text: FinalText,
+    pub(crate) text: FinalText,
 }
 
 /// The played part of the model in a turn: a completion for each call, and one for its text.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Played {
+pub(crate) struct Played {
     #[serde(default)]
-    pub(super) calls: Vec<Call>,
-    pub(super) say: String,
+    pub(crate) calls: Vec<Call>,
+    pub(crate) say: String,
 }
 
 /// An answer to a question.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     Approve,
     Deny,
     /// Denies, and tells the model this.
@@ -103,38 +103,38 @@ pub(super) enum Answer {
 /// The expected text at the end of a turn. Case and the number of spaces make no difference.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct FinalText {
+pub(crate) struct FinalText {
     /// The text must contain one word of each list.
     #[serde(default)]
-    pub(super) says: Vec<Vec<String>>,
+    pub(crate) says: Vec<Vec<String>>,
     /// The text must contain none of these.
     #[serde(default)]
-    pub(super) says_not: Vec<String>,
+    pub(crate) says_not: Vec<String>,
     /// The text must be a question.
     #[serde(default)]
-    pub(super) asks: bool,
+    pub(crate) asks: bool,
 }
 
 /// Rows that the database must have; the person's, unless `where` names another `user`.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rows {
-    pub(super) table: String,
+pub(crate) struct Rows {
+    pub(crate) table: String,
     /// The columns that select the rows.
     #[serde(default, rename = "where")]
-    pub(super) filter: Map<String, Value>,
+    pub(crate) filter: Map<String, Value>,
     /// The columns that each of them must have.
     #[serde(default)]
-    pub(super) columns: Map<String, Value>,
+    pub(crate) columns: Map<String, Value>,
     /// The number of rows.
     #[serde(default = "one")]
-    pub(super) count: u64,
+    pub(crate) count: u64,
 }
 
 /// A forbidden call.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Never {
+pub(crate) enum Never {
     /// Any call.
     Any,
     /// Any call that may write.
@@ -148,7 +148,7 @@ const fn one() -> u64 {
 }
 
 impl Answer {
-    pub(super) fn decision(&self) -> Decision {
+    pub(crate) fn decision(&self) -> Decision {
         match self {
             Self::Approve => Decision::Approve,
             Self::Deny => Decision::Deny,
@@ -160,7 +160,7 @@ impl Answer {
 
 impl Kind {
     /// Returns the name in files and tables.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Single => "single",
             Self::Chain => "chain",
@@ -174,7 +174,7 @@ impl Kind {
 
 impl Case {
     /// Returns a fault of the case that does not depend on the tools.
-    pub(super) fn problem(&self) -> Option<String> {
+    pub(crate) fn problem(&self) -> Option<String> {
         if self.turns.iter().all(|turn| turn.played.is_some()) {
             return Some("has no turn in which the model answers".to_owned());
         }
@@ -202,12 +202,12 @@ impl Case {
 
 impl Case {
     /// Builds a perfect answer of the model in a turn, in the words that the case asks for.
-    pub(super) fn as_meant(&self, turn: &Turn) -> Played {
+    pub(crate) fn as_meant(&self, turn: &Turn) -> Played {
         let mut words: Vec<&str> = Vec::new();
         words.extend(turn.text.says.iter().filter_map(|any| any.first()).map(String::as_str));
         let (no, ask, yes) = match self.language {
-            UiLanguage::Ko => ("하지 않았어요.", "어떻게 할까요?", "네."),
-            UiLanguage::En => ("That was not done.", "Which one?", "Here you are."),
+            Language::Ko => ("하지 않았어요.", "어떻게 할까요?", "네."),
+            Language::En => ("That was not done.", "Which one?", "Here you are."),
         };
         words.push(match self.kind {
             _ if turn.text.asks => ask,
@@ -220,7 +220,7 @@ impl Case {
 
 impl Turn {
     /// Returns its calls, played or expected.
-    pub(super) fn calls(&self) -> &[Call] {
+    pub(crate) fn calls(&self) -> &[Call] {
         let played = self.played.as_ref().map(|played| &*played.calls);
         played.or(self.calls.as_deref()).unwrap_or_default()
     }

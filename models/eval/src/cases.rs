@@ -5,34 +5,33 @@ use std::{collections::HashSet, path::Path};
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{case::Case, tables};
-use crate::{bounded_input, failure::Failure, hub::digits};
+use crate::{case::Case, failure::Failure, input, tables};
 
 /// The cases that the makers of a model may read.
-const OPEN: &str = include_str!("../../eval/open.jsonl");
+const OPEN: &str = include_str!("../cases/open.jsonl");
 
 /// The sealed cases, and their hash, which was committed first.
-const SEALED: &str = include_str!("../../eval/sealed.hex");
-const SEAL: &str = include_str!("../../eval/sealed.hex.sha256");
+const SEALED: &str = include_str!("../cases/sealed.hex");
+const SEAL: &str = include_str!("../cases/sealed.hex.sha256");
 
 /// Tells whether cases may be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Part {
+pub(crate) enum Part {
     Open,
     Sealed,
 }
 
 /// A case and its source.
 #[derive(Debug, Clone)]
-pub(super) struct Placed {
-    pub(super) case: Case,
-    pub(super) part: Part,
+pub(crate) struct Placed {
+    pub(crate) case: Case,
+    pub(crate) part: Part,
 }
 
 impl Part {
     /// Returns the name in reports.
-    pub(super) const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Open => "open",
             Self::Sealed => "sealed",
@@ -41,19 +40,19 @@ impl Part {
 }
 
 /// Reads the open cases of this program.
-pub(super) fn open() -> Result<Vec<Placed>, Failure> {
+pub(crate) fn open() -> Result<Vec<Placed>, Failure> {
     read(OPEN, "the open cases of this program", Part::Open)
 }
 
 /// Reads the sealed cases of this program, if their seal is intact.
-pub(super) fn sealed() -> Result<Vec<Placed>, Failure> {
+pub(crate) fn sealed() -> Result<Vec<Placed>, Failure> {
     let name = "the sealed cases of this program";
     check_seal(SEALED.as_bytes(), SEAL, name)?;
     read(&unsealed(SEALED, name)?, name, Part::Sealed)
 }
 
 /// Reads the cases of a file. A file `.hex` is sealed; a `.sha256` beside it must have its hash.
-pub(super) fn of_file(path: &Path) -> Result<Vec<Placed>, Failure> {
+pub(crate) fn of_file(path: &Path) -> Result<Vec<Placed>, Failure> {
     let name = path.display().to_string();
     let content = content(path, &name)?;
     if path.extension().is_none_or(|extension| extension != "hex") {
@@ -65,7 +64,7 @@ pub(super) fn of_file(path: &Path) -> Result<Vec<Placed>, Failure> {
 }
 
 /// Refuses two cases with one id.
-pub(super) fn check_ids(cases: &[Placed]) -> Result<(), Failure> {
+pub(crate) fn check_ids(cases: &[Placed]) -> Result<(), Failure> {
     let mut seen = HashSet::new();
     match cases.iter().find(|placed| !seen.insert(&placed.case.id)) {
         Some(placed) => {
@@ -78,7 +77,7 @@ pub(super) fn check_ids(cases: &[Placed]) -> Result<(), Failure> {
 
 fn content(path: &Path, name: &str) -> Result<String, Failure> {
     let missing = format!("there is no file {name}: give the path of a file of cases");
-    bounded_input::file(path, name, &missing)
+    input::file(path, name, &missing)
 }
 
 fn read(text: &str, name: &str, part: Part) -> Result<Vec<Placed>, Failure> {
@@ -107,7 +106,9 @@ fn read(text: &str, name: &str, part: Part) -> Result<Vec<Placed>, Failure> {
 }
 
 fn check_seal(content: &[u8], seal: &str, name: &str) -> Result<(), Failure> {
-    if seal.split_whitespace().next() == Some(&*digits(&Sha256::digest(content))) {
+    let hash = Sha256::digest(content);
+    let hash: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
+    if seal.split_whitespace().next() == Some(&*hash) {
         return Ok(());
     }
     Err(Failure::new(format!(

@@ -1,10 +1,15 @@
-//! Tests cases for a model: run, scored, printed; bad files in one sentence; sealed ones not shown.
+//! The program as a person runs it: cases are scored and printed; bad files are told in one sentence; sealed ones are not
+//! shown.
+#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-use std::path::Path;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
 
 use serde_json::{Value, json};
-
-use super::{Ended, Home, is_obeyed};
+use tempfile::TempDir;
 
 /// The hash of the cases below as hexadecimal digits.
 const SEAL: &str = "36ca81bc9082e2cd33f2f59a289789a156936fa7c1d825c358d997c3c595e291";
@@ -29,14 +34,14 @@ fn cases() -> String {
 
 /// Runs the program with these cases and a script that is right only in the second.
 fn half_right(home: &Home, cases: &Path, options: &[&str]) -> Ended {
-    let script = home.script(&[
+    let script = [
         call("search_catalog", &json!({ "keyword": "lute" })),
         json!({ "text": "There is nothing." }),
         json!({ "text": "안녕하세요." }),
-    ]);
+    ];
+    let script = home.file("script.jsonl", script.map(|line| line.to_string()).join("\n"));
     let (cases, script) = (cases.to_str().unwrap(), script.to_str().unwrap());
-    let arguments = [&["eval", "--cases", cases, "--script", script], options].concat();
-    home.run(&arguments, "")
+    home.run(&[&["--cases", cases, "--script", script], options].concat())
 }
 
 #[test]
@@ -138,13 +143,74 @@ fn a_file_of_cases_that_cannot_be_used_is_told_in_one_sentence() {
 fn a_check_plays_cases_as_they_are_meant_and_says_which_cannot_be() {
     let home = Home::new();
     let good = home.file("cases.jsonl", cases());
-    let ended = home.run(&["eval", "--check", "--cases", good.to_str().unwrap()], "");
+    let ended = home.run(&["--check", "--cases", good.to_str().unwrap()]);
     assert_eq!(ended.code, Some(0), "{ended:?}");
     assert_eq!(
         ended.out,
         "2 cases can be played as they are meant, 0 of them sealed; 0 need other toolkits\n"
     );
     let bad = home.file("bad.jsonl", cases().replace("search_catalog", "search_attic"));
-    let ended = home.run(&["eval", "--check", "--cases", bad.to_str().unwrap()], "");
+    let ended = home.run(&["--check", "--cases", bad.to_str().unwrap()]);
     ended.failed_with(&["the case one has a call of search_attic, which is no tool"]);
+}
+
+/// Tells whether a terminal obeys this letter, or it turns the direction of text.
+fn is_obeyed(letter: char) -> bool {
+    (letter.is_control() && !matches!(letter, '\n' | '\t')) || letter == '\u{202e}'
+}
+
+/// A folder in which the program runs.
+struct Home {
+    folder: TempDir,
+}
+
+/// The end of a run.
+#[derive(Debug)]
+struct Ended {
+    code: Option<i32>,
+    out: String,
+    err: String,
+}
+
+impl Home {
+    fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file and returns its path.
+    fn file(&self, name: &str, content: impl AsRef<[u8]>) -> PathBuf {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        path
+    }
+
+    fn run(&self, arguments: &[&str]) -> Ended {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_eval"));
+        command.args(arguments).current_dir(self.folder.path()).env_clear();
+        let ended = command.env("XDG_CONFIG_HOME", self.path("config")).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        Ended { code: ended.status.code(), out: text(ended.stdout), err: text(ended.stderr) }
+    }
+}
+
+impl Ended {
+    /// Requires a failure in one sentence with all of these words.
+    fn failed_with(&self, words: &[&str]) {
+        assert_eq!(self.out, "", "{self:?}");
+        self.complained_with(words);
+    }
+
+    /// Requires the same after any output.
+    fn complained_with(&self, words: &[&str]) {
+        assert_eq!(self.code, Some(1), "{self:?}");
+        let lines: Vec<&str> = self.err.lines().collect();
+        let [line] = lines[..] else { panic!("more or less than one sentence: {self:?}") };
+        for word in words {
+            assert!(line.contains(word), "{word:?} is missing in {line:?}");
+        }
+    }
 }

@@ -2,7 +2,7 @@
 //!
 //! It ignores quotations and questions. In doubt it hears no claim.
 
-use crate::language::UiLanguage;
+use crate::language::Language;
 
 /// Korean past tenses that claim a write.
 const WROTE_KO: &[&str] = &[
@@ -105,7 +105,7 @@ const NO_EN: &[&str] = &[
 
 /// The weight of a claim of recording.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Recording {
+pub(crate) enum Recording {
     /// It counts as any claim.
     Counts,
     /// It does not count: the text may repeat the result of a reading tool.
@@ -113,40 +113,40 @@ pub(super) enum Recording {
 }
 
 /// Tells whether a text claims a write just now.
-pub(super) fn claims_a_write(text: &str, language: UiLanguage, recording: Recording) -> bool {
+pub(crate) fn claims_a_write(text: &str, language: Language, recording: Recording) -> bool {
     let text = unquoted(text);
     sentences(&text).any(|sentence| match language {
-        UiLanguage::Ko => {
+        Language::Ko => {
             let recorded = if recording == Recording::Counts { RECORDED_KO } else { &[] };
             WROTE_KO.iter().chain(recorded).any(|word| says_past(sentence, word))
         }
-        UiLanguage::En => english_claim(sentence, recording),
+        Language::En => english_claim(sentence, recording),
     })
 }
 
 /// Tells whether a text denies something, or says that it does not exist.
-pub(super) fn says_no(text: &str, language: UiLanguage) -> bool {
+pub(crate) fn says_no(text: &str, language: Language) -> bool {
     let text = unquoted(text);
     match language {
-        UiLanguage::Ko => NO_KO.iter().any(|word| text.contains(word)),
-        UiLanguage::En => words(&text).any(|word| is_no(&word)),
+        Language::Ko => NO_KO.iter().any(|word| text.contains(word)),
+        Language::En => words(&text).any(|word| is_no(&word)),
     }
 }
 
 /// Tells whether a text denies a write that happened: a sentence denies it and no sentence claims it.
-pub(super) fn denies_the_write(text: &str, language: UiLanguage) -> bool {
+pub(crate) fn denies_the_write(text: &str, language: Language) -> bool {
     if claims_a_write(text, language, Recording::Counts) {
         return false;
     }
     let text = unquoted(text);
     sentences(&text).any(|sentence| match language {
-        UiLanguage::Ko => {
+        Language::Ko => {
             DEEDS_KO.iter().any(|deed| sentence.contains(deed))
                 && ["지 않았", "지 못했", "안 했", "못 했", "실패", "취소"]
                     .iter()
                     .any(|word| sentence.contains(word))
         }
-        UiLanguage::En => {
+        Language::En => {
             let names_it = words(sentence).any(|word| {
                 WROTE_EN.contains(&&*word)
                     || RECORDED_EN.contains(&&*word)
@@ -160,12 +160,10 @@ pub(super) fn denies_the_write(text: &str, language: UiLanguage) -> bool {
 }
 
 /// Tells whether a text asks something, also as a request ("please give me the date").
-pub(super) fn asks(text: &str, language: UiLanguage) -> bool {
+pub(crate) fn asks(text: &str, language: Language) -> bool {
     let requests: &[&str] = match language {
-        UiLanguage::Ko => {
-            &["까요", "나요", "세요", "주실래", "주시겠", "주시면", "인가요", "는지요"]
-        }
-        UiLanguage::En => &["please", "tell me", "let me know"],
+        Language::Ko => &["까요", "나요", "세요", "주실래", "주시겠", "주시면", "인가요", "는지요"],
+        Language::En => &["please", "tell me", "let me know"],
     };
     let text = text.to_lowercase();
     text.contains(['?', '？']) || requests.iter().any(|request| text.contains(request))
@@ -249,7 +247,7 @@ fn unquoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Recording::*, UiLanguage::*, *};
+    use super::{Language::*, Recording::*, *};
 
     #[test]
     fn a_claim_is_told_from_a_denial_a_question_and_a_report() {

@@ -15,39 +15,36 @@ use madang::{
 };
 use serde_json::Value;
 
-use super::{
+use crate::{
     aliases::Aliases,
     arguments::{NamedResults, example_of},
     case::{Call, Case, Turn},
+    failure::Failure,
     player::Player,
     score::{Seen, SeenCall, SeenTurn},
     tables,
-};
-use crate::{
-    args::{Database, Toolkits},
-    failure::Failure,
-    setup,
+    toolkit::{self, Toolkit},
 };
 
 /// The time of each case: noon of the 14th of March 2026 in Korea, and the same day in UTC.
 const NOON: &str = "T03:00:00Z";
-pub(super) const TODAY: &str = "2026-03-14";
+pub(crate) const TODAY: &str = "2026-03-14";
 
 /// The user of each case.
 const PERSON: &str = "person";
 
 /// The things that a case needs to run.
 #[derive(Debug, Clone)]
-pub(super) struct Stage<'a> {
-    pub(super) model: Arc<dyn ChatModel>,
-    pub(super) system: Option<&'static str>,
-    pub(super) toolkits: &'a Toolkits,
-    pub(super) cast: Cast,
+pub(crate) struct Stage<'a> {
+    pub(crate) model: Arc<dyn ChatModel>,
+    pub(crate) system: Option<&'static str>,
+    pub(crate) toolkits: &'a [Toolkit],
+    pub(crate) cast: Cast,
 }
 
 /// The part that answers where a case asks the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Cast {
+pub(crate) enum Cast {
     /// The judged model.
     Model,
     /// A perfect player, which shows whether the case is playable.
@@ -91,16 +88,19 @@ struct CaseRun<'a> {
 ///
 /// # Errors
 /// The case cannot be done, or the runtime failed: the model is not judged.
-pub(super) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure> {
-    let folder = setup::temporary_folder()?;
+pub(crate) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure> {
+    let folder = tempfile::tempdir().map_err(|cause| {
+        let sentence =
+            "failed to create a temporary folder: set TMPDIR to a folder that you may write";
+        Failure::because(sentence, cause)
+    })?;
     let path = folder.path().join("case.db");
-    let database = Database { path: Some(path.clone()) };
-    let store = setup::store(&database, stage.toolkits).await?;
+    let store = toolkit::store(&path, stage.toolkits).await?;
     let clock = CaseClock::default();
     clock.set(TODAY)?;
     let now = u64::try_from(clock.now().millis()).unwrap_or_default();
     let player = Player::new(stage.model.clone(), Aliases::new(&case.id, now));
-    let builder = setup::builder(store, stage.toolkits, Some(case.language.tag()));
+    let builder = toolkit::builder(store, stage.toolkits).language(case.language.tag());
     let builder = builder.model(player.clone()).clock(clock.clone()).limits(limits());
     let builder = stage.system.into_iter().fold(builder, Builder::system);
     let runtime = builder.start().await.map_err(Failure::of)?;

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use sqlx::{AssertSqlSafe, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 
-use super::{case::Rows, score::Found};
+use crate::{case::Rows, score::Found};
 
 /// A table of cases.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ const TABLES: &[Table] = &[
 ];
 
 /// Returns the fault of an expectation of rows, if it has one.
-pub(super) fn problem(rows: &Rows) -> Option<String> {
+pub(crate) fn problem(rows: &Rows) -> Option<String> {
     let Some(table) = TABLES.iter().find(|table| table.name == rows.table) else {
         let names: Vec<_> = TABLES.iter().map(|table| table.name).collect();
         return Some(format!("expects rows of `{}`: there are {}", rows.table, names.join(", ")));
@@ -82,7 +82,7 @@ pub(super) fn problem(rows: &Rows) -> Option<String> {
 ///
 /// # Errors
 /// The database cannot be read.
-pub(super) async fn count(
+pub(crate) async fn count(
     path: &Path,
     expected: &[Rows],
     person: &str,

@@ -16,7 +16,7 @@ use madang::{
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
-use super::{
+use crate::{
     aliases::Aliases,
     arguments::{NamedResults, example_of},
     case::{Call, Played},
@@ -24,7 +24,7 @@ use super::{
 
 /// The model of a case. Clones share the turns to play.
 #[derive(Debug, Clone)]
-pub(super) struct Player {
+pub(crate) struct Player {
     model: Arc<dyn ChatModel>,
     state: Arc<Mutex<PlayerState>>,
 }
@@ -47,7 +47,7 @@ enum Step {
 
 impl Player {
     /// Creates a player in front of this model, with these ids.
-    pub(super) fn new(model: Arc<dyn ChatModel>, aliases: Aliases) -> Self {
+    pub(crate) fn new(model: Arc<dyn ChatModel>, aliases: Aliases) -> Self {
         let state = PlayerState {
             aliases,
             steps: VecDeque::new(),
@@ -58,7 +58,7 @@ impl Player {
     }
 
     /// Plays this in the next turn; its references use these results.
-    pub(super) fn play(&self, played: &Played, known: &NamedResults) {
+    pub(crate) fn play(&self, played: &Played, known: &NamedResults) {
         let mut state = self.state();
         let calls = played.calls.iter().cloned().map(Step::Call);
         state.steps = calls.chain([Step::Say(played.say.clone())]).collect();
