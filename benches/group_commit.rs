@@ -55,7 +55,8 @@ struct Shown {
 async fn main() {
     // `cargo test` runs benches too, to see that they work: once is enough then.
     let is_bench = std::env::args().any(|argument| argument == "--bench");
-    let (mut has_missed, mut has_failed) = (false, false);
+    let mut has_missed = false;
+    let mut has_failed = false;
     println!(
         "{:<54} {:>10} {:>12} {:>12} {:>10}",
         "", "jobs/s", "a commit", "jobs a sync", "ratio"
@@ -115,7 +116,8 @@ async fn run(
     let begin = Instant::now();
     let mut writers = JoinSet::new();
     for writer in 0..WRITERS {
-        let (handle, facts) = (handle.clone(), facts.clone());
+        let handle = handle.clone();
+        let facts = facts.clone();
         writers.spawn(async move {
             for _ in 0..each {
                 match job {

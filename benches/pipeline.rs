@@ -92,8 +92,11 @@ fn how_many_chats() -> usize {
 }
 
 async fn compare(store: StoreKind, turns: usize, pairs: usize) {
-    let (mut actors, mut plains, mut skeletons) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut ratios, mut floors) = (Vec::new(), Vec::new());
+    let mut actors = Vec::new();
+    let mut plains = Vec::new();
+    let mut skeletons = Vec::new();
+    let mut ratios = Vec::new();
+    let mut floors = Vec::new();
     run_actors(store, turns).await;
     run_plain(store, turns).await;
     run_skeleton(turns).await;
@@ -210,7 +213,9 @@ async fn run_skeleton(turns: usize) -> Took {
 }
 
 async fn measure(begin: impl AsyncFnOnce(&mut JoinSet<()>)) -> Took {
-    let (cpu, time, mut chats) = (ProcessTime::now(), Instant::now(), JoinSet::new());
+    let cpu = ProcessTime::now();
+    let time = Instant::now();
+    let mut chats = JoinSet::new();
     begin(&mut chats).await;
     chats.join_all().await;
     Took { cpu: cpu.elapsed(), time: time.elapsed() }

@@ -106,7 +106,8 @@ async fn opened(runtime: &Runtime, numbers: Range<usize>) -> Vec<Session> {
     let permits = Arc::new(Semaphore::new(AT_ONCE));
     let mut opening: JoinSet<Session> = JoinSet::new();
     for number in numbers {
-        let (runtime, permit) = (runtime.clone(), permits.clone().acquire_owned().await.unwrap());
+        let runtime = runtime.clone();
+        let permit = permits.clone().acquire_owned().await.unwrap();
         opening.spawn(async move {
             let user = format!("user {}", number % 100);
             let session =
@@ -158,7 +159,8 @@ async fn waking(sizes: &Sizes, path: &Path) {
     let limits = Limits { session_idle: Duration::from_millis(20), ..Limits::default() };
     let runtime = runtime(Some(path), limits).await;
     println!("{:<56} {:>9} {:>9} {:>9}", "waking, SQLite at FULL", "median", "p99", "max");
-    let (mut stored, none) = (0, heap::live());
+    let mut stored = 0;
+    let none = heap::live();
     for asleep in sizes.asleep {
         let begin = Instant::now();
         while stored < *asleep {
@@ -187,7 +189,8 @@ async fn waking(sizes: &Sizes, path: &Path) {
         }
         row(&format!("a chat with one turn, {asleep} sessions in the store"), times);
         forgotten(&runtime).await;
-        let (heap, disk) = (heap::live().saturating_sub(none), path.metadata().unwrap().len());
+        let heap = heap::live().saturating_sub(none);
+        let disk = path.metadata().unwrap().len();
         println!(
             "    opened in {opening:.1} s, asleep: {heap} bytes of heap in all, {disk} on disk"
         );
@@ -242,7 +245,8 @@ async fn flooded(sizes: &Sizes, path: Option<&Path>) {
 
 /// Asks again and again; where it is refused, it comes again when it is told to.
 async fn floods(session: Session, stop: CancellationToken) -> (u64, u64) {
-    let (mut turns, mut refused) = (0, 0);
+    let mut turns = 0;
+    let mut refused = 0;
     while !stop.is_cancelled() {
         match session.send("hi").await {
             Ok(turn) => {

@@ -54,7 +54,8 @@ async fn carry(name: &str, store: impl Store, note: impl Tool, turns: usize) {
     ]);
     let runtime = Runtime::builder().model(model).store(store).tool(note).start().await.unwrap();
     let mut chats = JoinSet::new();
-    let (cpu, begun) = (ProcessTime::now(), Instant::now());
+    let cpu = ProcessTime::now();
+    let begun = Instant::now();
     for chat in 0..CHATS {
         let runtime = runtime.clone();
         chats.spawn(async move {
@@ -67,9 +68,12 @@ async fn carry(name: &str, store: impl Store, note: impl Tool, turns: usize) {
         });
     }
     chats.join_all().await;
-    let (cpu, time) = (cpu.elapsed().as_secs_f64(), begun.elapsed().as_secs_f64());
+    let cpu = cpu.elapsed().as_secs_f64();
+    let time = begun.elapsed().as_secs_f64();
     let all = (CHATS * turns) as f64;
-    let (rate, each, busy) = (all / time, cpu * 1e6 / all, cpu / time);
+    let rate = all / time;
+    let each = cpu * 1e6 / all;
+    let busy = cpu / time;
     println!("{name:<32} {rate:>10.0} {each:>11.1} us {busy:>14.2}");
     runtime.shutdown().await.unwrap();
 }

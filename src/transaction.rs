@@ -116,13 +116,15 @@ impl Runtime {
         E: Send + 'static,
         F: for<'c> TransactionFn<&'c mut C, Value = T, Error = E>,
     {
-        let (shared, caller) = (self.shared().clone(), Location::caller());
+        let shared = self.shared().clone();
+        let caller = Location::caller();
         Box::pin(async move {
             if shared.is_closing() {
                 return Err(TransactionError::Closed);
             }
             let store = &shared.handles.store;
-            let (needed, lent) = (ConnectionType::of::<C>(), store.store().connection_type());
+            let needed = ConnectionType::of::<C>();
+            let lent = store.store().connection_type();
             if needed != lent {
                 return Err(TransactionError::OtherConnection { needed, lent });
             }

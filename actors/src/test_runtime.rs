@@ -138,7 +138,9 @@ impl TestRuntime {
 
     /// Kim's session of this name.
     pub(crate) async fn slot(&self, name: &str) -> Arc<SessionSlot> {
-        let (session, user, at) = (session(name), kim(), Timestamp::from_millis(0));
+        let session = session(name);
+        let user = kim();
+        let at = Timestamp::from_millis(0);
         let opened = Write::Session { session: session.clone(), user: user.clone(), at };
         self.handles.store.write(vec![opened]).await.unwrap();
         self.sessions.slot(&session, &user, &self.handles.calls.limits).unwrap()
@@ -146,7 +148,8 @@ impl TestRuntime {
 
     /// Makes another slot of the same session, as after a restart. The first must not be used any more.
     pub(crate) fn fresh_slot(&self, slot: &SessionSlot) -> Arc<SessionSlot> {
-        let (session, user) = (slot.session(), slot.user());
+        let session = slot.session();
+        let user = slot.user();
         SessionRegistry::default().slot(session, user, &self.handles.calls.limits).unwrap()
     }
 
@@ -217,7 +220,8 @@ impl TestRuntime {
     /// Makes a call that is not dispatched yet; a person can be asked.
     pub(crate) async fn not_begun(&self, tool: &str, arguments: &str) -> OneCall {
         let name = format!("call-{}", self.calls.fetch_add(1, Relaxed));
-        let (session, turn) = (session(&name), TurnId::new(Uuid::now_v7()));
+        let session = session(&name);
+        let turn = TurnId::new(Uuid::now_v7());
         let at = Timestamp::from_millis(0);
         let opened = vec![
             Write::Session { session: session.clone(), user: kim(), at },

@@ -177,7 +177,8 @@ fn attempts() -> impl Strategy<Value = Vec<Step>> {
 
 /// The steps that a store takes, in their order.
 fn taken(steps: Vec<Step>) -> Vec<Step> {
-    let (session, keys) = (session(), keys());
+    let session = session();
+    let keys = keys();
     let mut rows: HashMap<CallId, LedgerRow> = HashMap::new();
     let mut taken = Vec::new();
     for (number, at, step) in steps {

@@ -98,7 +98,8 @@ fn is_unsealed(taken: Result<(), StoreError>) -> bool {
 #[test]
 fn an_approval_is_sealed_when_it_is_written_when_it_is_used_and_when_another_rests_on_it() {
     let said = shown("Save?", "Saves.");
-    let (one, two) = (digest_of(1, &said), digest_of(2, &said));
+    let one = digest_of(1, &said);
+    let two = digest_of(2, &said);
     let always = Approval::Always { schema: SCHEMA, until: at(400), uses: 2, resource: None };
     let seal =
         |by: &SealKeys, number, moment, step| by.sealed(&session(), call(number), at(moment), step);
@@ -136,7 +137,8 @@ fn ledger(steps: &[(u128, Transition)]) -> SessionLedger {
     let (mut rows, mut links) = (HashMap::<CallId, LedgerRow>::new(), Vec::new());
     let mut end = ChainEnd::EMPTY;
     for ((number, step), moment) in steps.iter().zip(1..) {
-        let (call, moment) = (call(*number), at(moment));
+        let call = call(*number);
+        let moment = at(moment);
         let step = keys(1).sealed(&session(), call, moment, step.clone());
         let standing = step.rests_on().and_then(|by_call| rows.get(&by_call));
         let row =
@@ -155,7 +157,8 @@ fn ledger(steps: &[(u128, Transition)]) -> SessionLedger {
 #[test]
 fn a_standing_approval_covers_the_call_a_moment_before_its_end_and_none_at_its_end() {
     let said = shown("Save?", "Saves.");
-    let (one, two) = (digest_of(1, &said), digest_of(2, &said));
+    let one = digest_of(1, &said);
+    let two = digest_of(2, &said);
     let rests = |until| {
         let always = Approval::Always { schema: SCHEMA, until, uses: 2, resource: None };
         let given = keys(1).sealed(&session(), call(1), at(3), approved(one, always));
@@ -218,7 +221,8 @@ fn each_thing_without_its_seal_is_named_by_itself() {
     let faults = |ledger: &SessionLedger| ledger.seal_faults(&keys(1)).collect::<Vec<_>>();
     assert_eq!(faults(&sound), []);
 
-    let (cause, call) = (SealError::Missing, call(1));
+    let cause = SealError::Missing;
+    let call = call(1);
     type Change = fn(&mut SessionLedger);
     let changes: [(Change, AuditError); 3] = [
         (

@@ -24,7 +24,9 @@ impl Policy {
     fn read(text: &str) -> Self {
         let mut policy =
             Self { licences: BTreeSet::new(), banned: BTreeSet::new(), is_closed: false };
-        let (mut table, mut list, mut closed) = ("", "", BTreeSet::new());
+        let mut table = "";
+        let mut list = "";
+        let mut closed = BTreeSet::new();
         for line in text.lines().map(str::trim).filter(|line| !line.starts_with('#')) {
             let quoted = line.split('"').nth(1).unwrap_or_default().to_owned();
             match line.split_once('=').map(|(key, value)| (key.trim(), value.trim())) {
@@ -181,7 +183,8 @@ fn what_is_locked_for_any_platform_comes_from_one_registry_and_is_not_banned() {
             let line = package.lines().find_map(|line| line.strip_prefix(name))?;
             line.split('"').nth(1)
         };
-        let (name, source) = (field("name = ").unwrap(), field("source = "));
+        let name = field("name = ").unwrap();
+        let source = field("source = ");
         assert!(!policy.banned.contains(name), "{name} is banned");
         assert!(source.is_none_or(|source| source == REGISTRY), "{name} comes from {source:?}");
         packages += 1;

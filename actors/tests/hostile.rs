@@ -79,7 +79,8 @@ fn every_schema_is_compiled_or_refused_and_checks_whatever_is_written() {
 #[test]
 fn every_value_is_validated_or_refused() {
     let (registry, _) = registry(json!({ "type": "object" }));
-    let (tool, limits) = (registry.get("give").unwrap(), Limits::default());
+    let tool = registry.get("give").unwrap();
+    let limits = Limits::default();
     hostile::for_each_value(|name, value| {
         let is_deep = is_deeper(&value, 64);
         let checked = tool.validate(value);
@@ -113,7 +114,8 @@ async fn a_result_that_could_not_be_stored_is_a_fault_wherever_it_hides() {
     for (name, outcome) in outcomes {
         let fits = outcome.storable(limits.max_outcome_bytes).is_ok();
         *tool.next.lock().unwrap() = Some(outcome);
-        let (prepared, access) = (Prepared::default(), Access::None);
+        let prepared = Prepared::default();
+        let access = Access::None;
         let ended = registered.handle(json!({}), prepared, &ctx, access, &limits).await;
         if fits {
             let ended = ended.unwrap();

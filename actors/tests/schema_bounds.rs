@@ -40,7 +40,9 @@ fn a_megabyte_of_wrong_items_is_refused_at_once_and_in_few_words() {
 fn what_is_told_of_values_below_a_long_key_is_not_a_multiple_of_the_arguments() {
     let lists = json!({ "type": "object", "additionalProperties": { "type": "object",
         "properties": { "a": { "items": { "type": "string" } } } } });
-    let (tool, limits, key) = (compiled(lists).unwrap(), Limits::default(), "k".repeat(20_000));
+    let tool = compiled(lists).unwrap();
+    let limits = Limits::default();
+    let key = "k".repeat(20_000);
     let wrong = format!("{{\"{key}\":{{\"a\":[{}1]}}}}", "1,".repeat(4_000));
     let told = tool.check(&wrong, &limits).unwrap_err();
     let bytes: usize = told.as_slice().iter().map(|problem| problem.pointer.len()).sum();

@@ -27,7 +27,8 @@ struct Chat {
 impl Facts {
     /// Opens a chat for each writer.
     pub(crate) async fn new(store: &Arc<dyn Store>, writers: u64) -> Self {
-        let (user, at) = (UserId::new("kim").unwrap(), Timestamp::from_millis(1));
+        let user = UserId::new("kim").unwrap();
+        let at = Timestamp::from_millis(1);
         let mut transaction = store.begin().await.unwrap();
         let mut chats = Vec::new();
         for writer in 0..writers {

@@ -66,7 +66,8 @@ impl Plain {
     }
 
     pub(crate) async fn open(self: &Arc<Self>, user: &str, session: &str) -> Chat {
-        let (user, session) = (UserId::new(user).unwrap(), SessionId::new(session).unwrap());
+        let user = UserId::new(user).unwrap();
+        let session = SessionId::new(session).unwrap();
         let at = self.clock.now();
         self.write(&[Write::Session { session: session.clone(), user: user.clone(), at }]).await;
         let feed = Feed::new(FeedBounds::of(&self.limits));
@@ -165,8 +166,12 @@ impl Chat {
     }
 
     async fn call(&mut self, turn: TurnId, round: u32, wanted: WantedCall, span: &Span) {
-        let (plain, call, seq) = (self.plain.clone(), CallId::new(Uuid::now_v7()), self.next());
-        let (session, user, at) = (self.session.clone(), self.user.clone(), plain.clock.now());
+        let plain = self.plain.clone();
+        let call = CallId::new(Uuid::now_v7());
+        let seq = self.next();
+        let session = self.session.clone();
+        let user = self.user.clone();
+        let at = plain.clock.now();
         let proposed = EventKind::ToolCallProposed { call, model: None, wanted: wanted.clone() };
         self.feed.publish(turn, at, Durability::Transient, proposed);
         let tool = plain.registry.get(&wanted.name).unwrap().clone();
@@ -205,7 +210,8 @@ impl Chat {
             let outcome = tool.tool().call(arguments.clone(), prepared, &ctx, access);
             let outcome = timeout(deadline, outcome).await.unwrap().unwrap();
             let step = |transition| Write::Call { session: session.clone(), call, at, transition };
-            let (name, raw) = (wanted.name.clone(), wanted.arguments.clone());
+            let name = wanted.name.clone();
+            let raw = wanted.arguments.clone();
             let called = TurnStep::Called { round, from: seq, usage: Usage::default() };
             let ended = Ended {
                 arguments: None,

@@ -40,7 +40,8 @@ async fn add_books(
     db: &mut SqliteConnection,
     _: &ToolContext,
 ) -> ToolResult<Added> {
-    let (mut added, mut known_already) = (Vec::new(), Vec::new());
+    let mut added = Vec::new();
+    let mut known_already = Vec::new();
     for title in books.titles {
         let part = savepoint(db, async |db| insert(db, &title).await);
         match part.await {

@@ -174,7 +174,8 @@ async fn single(path: &Path) {
 async fn batch(path: &Path) {
     const TOKENS: usize = 24;
     const SESSIONS: usize = 32;
-    let (mut with_bare, mut with_one) = (Pairs::default(), Pairs::default());
+    let mut with_bare = Pairs::default();
+    let mut with_one = Pairs::default();
     for pair in 0..PAIRS {
         let all = ours(path, format!("batch {pair}"), SESSIONS, TOKENS);
         let (all, _) = with_bare.measure(all, bare_loop(path, SESSIONS, TOKENS)).await;
@@ -241,9 +242,11 @@ async fn common(path: &Path) {
 
 async fn memory(path: &Path) {
     let model = load(path, |options| options.resting_tokens(0)).await;
-    let (mut cold, mut again) = (Duration::MAX, Duration::MAX);
+    let mut cold = Duration::MAX;
+    let mut again = Duration::MAX;
     for trial in 0..TRIALS {
-        let (session, other) = (format!("long {trial}"), format!("other {trial}"));
+        let session = format!("long {trial}");
+        let other = format!("other {trial}");
         let asked = user(&format!("{trial}{}", "q".repeat(1_000)));
         let began = Instant::now();
         let said =
@@ -275,7 +278,9 @@ async fn streams(model: &Arc<LlamaModel>, name: &str, sessions: usize, tokens: u
     let most = u32::try_from(20 * tokens).unwrap();
     let stop = CancellationToken::new();
     for number in 0..sessions {
-        let (model, heard, stop) = (Arc::clone(model), Arc::clone(&heard), stop.clone());
+        let model = Arc::clone(model);
+        let heard = Arc::clone(&heard);
+        let stop = stop.clone();
         let deltas = Deltas::new(move |_| heard.lock().unwrap().push(number));
         let asked = request(
             &format!("{name} {number}"),

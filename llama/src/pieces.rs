@@ -31,7 +31,8 @@ fn first_cut(text: &str) -> usize {
     if text.len() <= DIGITS {
         return text.len();
     }
-    let (mut last, mut digits) = ([' ', ' '], 0);
+    let mut last = [' ', ' '];
+    let mut digits = 0;
     let mut parting = None;
     for (count, (at, letter)) in text.char_indices().enumerate() {
         digits = if letter.is_ascii_digit() { digits + 1 } else { 0 };

@@ -49,7 +49,8 @@ pub(super) fn spans(pieces: &[Piece], markers: &Markers) -> Vec<Span> {
     let mut spelled = forged(&whole, &untrusted, markers);
     spell_from(FORGED, &mut spelled, &untrusted);
     let mut writer = Writer::default();
-    let (mut meant, mut spelled) = (meant.into_iter().peekable(), spelled.into_iter().peekable());
+    let mut meant = meant.into_iter().peekable();
+    let mut spelled = spelled.into_iter().peekable();
     let mut at = 0;
     loop {
         // They are in different pieces, so the one that begins first ends first.

@@ -109,7 +109,8 @@ impl<'m> Vocabulary<'m> {
             let text = if token.0 < 0 { None } else { vocab.text(token) };
             text.map(|text| text.to_string_lossy().into_owned()).unwrap_or_default()
         };
-        let (bos, eos) = (name(vocab.bos()), name(vocab.eos()));
+        let bos = name(vocab.bos());
+        let eos = name(vocab.eos());
         Some(Self {
             reading: Reading::of(model),
             markers: Markers::new(specials.clone(), [])?,

@@ -15,7 +15,8 @@ pub(super) fn longest<T, E>(
     }
     // The longest end so far that fits, with its prompt.
     let mut best = None;
-    let (mut low, mut high) = (1, choices.len());
+    let mut low = 1;
+    let mut high = choices.len();
     while low < high {
         let middle = usize::midpoint(low, high);
         match fits(&choices[middle])? {

@@ -16,7 +16,10 @@ pub(crate) fn top_members(text: &str) -> Map<String, Value> {
             members.insert(key.to_owned(), value.unwrap_or_default());
         }
     };
-    let (mut depth, mut string, mut key, mut value) = (0_usize, None, "", None);
+    let mut depth = 0_usize;
+    let mut string = None;
+    let mut key = "";
+    let mut value = None;
     let mut letters = text.bytes().enumerate();
     while let Some((at, letter)) = letters.next() {
         match (string, letter) {

@@ -32,7 +32,8 @@ where
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let (before, has_room) = (buffer.filled().len(), buffer.remaining() > 0);
+        let before = buffer.filled().len();
+        let has_room = buffer.remaining() > 0;
         let read = ready!(Pin::new(&mut self.reader).poll_read(context, buffer));
         if !has_room {
             return Poll::Ready(read);

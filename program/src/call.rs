@@ -30,7 +30,8 @@ pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     };
     // From here on a signal must end the program in order.
     let mut signals = Signals::new()?;
-    let (locale, language) = (wanted.language.first(), wanted.language.tag());
+    let locale = wanted.language.first();
+    let language = wanted.language.tag();
     let (builder, mirror) = match setup::store(&wanted.tools.database, &wanted.tools.toolkits).await
     {
         Ok(store) => {

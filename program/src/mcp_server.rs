@@ -50,7 +50,8 @@ fn input() -> Result<DuplexStream, Failure> {
     let (mut pipe, input) = tokio::io::duplex(READ_AHEAD);
     let tasks = Handle::current();
     let read = move || {
-        let (mut stdin, mut bytes) = (io::stdin().lock(), vec![0; READ_AHEAD]);
+        let mut stdin = io::stdin().lock();
+        let mut bytes = vec![0; READ_AHEAD];
         loop {
             let read = match stdin.read(&mut bytes) {
                 Ok(0) => break,

@@ -61,7 +61,9 @@ impl Model {
             None => None,
         };
         let file = fetched.or_else(|| wanted.model.clone());
-        let (script, engine, tuning) = (wanted.script.clone(), wanted.engine, wanted.tuning);
+        let script = wanted.script.clone();
+        let engine = wanted.engine;
+        let tuning = wanted.tuning;
         let loading = tokio::task::spawn_blocking(move || match script {
             Some(path) => read_script(&path).map(|script| Self::of(script, None)),
             None => Self::llama(file.as_deref(), engine, tuning),

@@ -43,7 +43,8 @@ impl Signals {
                 Failure::because("failed to listen to the operating system's signals", cause)
             })
         };
-        let (signals, mut guard) = (heard(&terminal_gone)?, heard(&terminal_gone)?);
+        let signals = heard(&terminal_gone)?;
+        let mut guard = heard(&terminal_gone)?;
         terminal::watch(terminal_gone);
         // A separate task, because output may block the one that chats.
         tokio::spawn(async move {
@@ -134,7 +135,8 @@ mod terminal {
     /// Reports when the terminal of standard input or output has gone away. The thread waits without using the
     /// processor, for the whole life of the process.
     pub(super) fn watch(gone: CancellationToken) {
-        let (stdin, stdout) = (io::stdin(), io::stdout());
+        let stdin = io::stdin();
+        let stdout = io::stdout();
         if !isatty(&stdin) && !isatty(&stdout) {
             return;
         }

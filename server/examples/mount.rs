@@ -18,7 +18,8 @@ fn app(server: &Server) -> Router {
 async fn main() -> Result<(), Box<dyn Error>> {
     let model = ScriptedModel::repeating([ScriptedCompletion::text("Good day.")]);
     let runtime = Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
-    let (secret, kim) = (TokenSecret::random()?, TokenHolder::User(UserId::new("kim")?));
+    let secret = TokenSecret::random()?;
+    let kim = TokenHolder::User(UserId::new("kim")?);
     let token = TokenEntry::new("demo", kim, TokenScopes::OF_PERSON, &secret);
     let server = Server::new(runtime, ServerOptions::default().token(token))?;
     println!("curl -H 'authorization: Bearer {}' http://127.0.0.1:3000/v1/me", secret.reveal());

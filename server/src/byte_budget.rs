@@ -60,7 +60,8 @@ impl ByteBudget {
     /// # Errors
     /// Returns [`NoRoom`] if there is not enough.
     pub(crate) fn try_take(&self, user: &UserId, bytes: usize) -> Result<Arc<BytePermit>, NoRoom> {
-        let (bytes, of_user) = (self.part(bytes), self.of(user));
+        let bytes = self.part(bytes);
+        let of_user = self.of(user);
         let no_room = |is_of_user, max| move |_| NoRoom { is_of_user, max };
         let own = of_user.semaphore().try_acquire_many(bytes);
         let own = own.map_err(no_room(true, self.max_per_user))?;
@@ -73,7 +74,8 @@ impl ByteBudget {
     /// it takes none.
     pub(crate) async fn take(&self, user: &UserId, bytes: usize) -> Arc<BytePermit> {
         const OPEN: &str = "no semaphore of a budget is closed";
-        let (bytes, of_user) = (self.part(bytes), self.of(user));
+        let bytes = self.part(bytes);
+        let of_user = self.of(user);
         let own = of_user.semaphore().acquire_many(bytes).await.expect(OPEN);
         self.all.acquire_many(bytes).await.expect(OPEN).forget();
         SemaphorePermit::forget(own);

@@ -77,7 +77,9 @@ pub(crate) async fn ended_within(
 }
 
 async fn ended(turn: TurnId, mut events: TurnEvents, with: Calls) -> Result<EndedTurn, Problem> {
-    let (mut text, mut calls, mut error) = (String::new(), Vec::new(), None);
+    let mut text = String::new();
+    let mut calls = Vec::new();
+    let mut error = None;
     while let Some(item) = events.next().await {
         if let StreamItem::ReplayFailed = item {
             return Err(Problem::unread());

@@ -9,7 +9,9 @@ use madang::language::Locale;
 /// alike, so it names none.
 pub(crate) fn named(headers: &HeaderMap) -> Option<Locale> {
     let text = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
-    let (mut korean, mut english, mut any) = (None, None, 0.0);
+    let mut korean = None;
+    let mut english = None;
+    let mut any = 0.0;
     for range in text.unwrap_or_default().split(',') {
         let mut parts = range.split(';').map(str::trim);
         let language = parts.next().and_then(|tag| tag.split('-').next()).unwrap_or_default();
@@ -22,7 +24,8 @@ pub(crate) fn named(headers: &HeaderMap) -> Option<Locale> {
             _ => {}
         }
     }
-    let (korean, english) = (korean.unwrap_or(any), english.unwrap_or(any));
+    let korean = korean.unwrap_or(any);
+    let english = english.unwrap_or(any);
     match korean.partial_cmp(&english)? {
         Ordering::Greater => Some(Locale::KO),
         Ordering::Less => Some(Locale::EN),

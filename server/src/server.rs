@@ -201,7 +201,8 @@ impl Server {
         let listeners: Vec<_> = listeners.into_iter().map(Arc::new).collect();
         let mut loops = JoinSet::new();
         for listener in &listeners {
-            let (acceptor, listener) = (acceptor.clone(), listener.clone());
+            let acceptor = acceptor.clone();
+            let listener = listener.clone();
             loops.spawn(async move { acceptor.accept(&listener).await });
         }
         stop.await;

@@ -91,7 +91,8 @@ impl Shared {
 
     /// Says for which user a stream is written.
     pub(crate) fn reader(&self, user: &UserId) -> OutletReader {
-        let (user, budget) = (user.clone(), self.outgoing.clone());
+        let user = user.clone();
+        let budget = self.outgoing.clone();
         OutletReader { user, budget, patience: self.limits.stall_timeout }
     }
 
@@ -114,7 +115,8 @@ pub(crate) struct CallerRates {
 impl CallerRates {
     pub(crate) fn new(limits: &ServerLimits) -> Self {
         let max = limits.max_remembered_rates;
-        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        let second = Duration::from_secs(1);
+        let minute = Duration::from_secs(60);
         let users = Rates::new(limits.requests_per_second, second, limits.request_burst, max);
         let (of_service, at_once) =
             (limits.service_requests_per_second, limits.service_request_burst);

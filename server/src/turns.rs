@@ -62,7 +62,8 @@ pub(crate) async fn begin(
     options: TurnOptions,
     supersede: Supersede,
 ) -> Result<BegunTurn, Problem> {
-    let (shared, session) = (shared.clone(), session.clone());
+    let shared = shared.clone();
+    let session = session.clone();
     let begins = async move { begin_now(&shared, &session, text, options, supersede).await };
     let begun = unbroken(begins).await?;
     // The turn has a span of its own, which outlives that of the request.

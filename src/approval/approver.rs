@@ -32,7 +32,8 @@ pub enum Approver {
 impl Approver {
     /// Decides about the requests of this call until it has ended.
     pub(crate) async fn accompany(self, runtime: Arc<SharedRuntime>, mut call: RunningCall) {
-        let (mut asked, mut decided) = (None::<Arc<ApprovalRequest>>, None);
+        let mut asked = None::<Arc<ApprovalRequest>>;
+        let mut decided = None;
         let mut deciding: BoxFuture<'_, Option<Decision>> = Box::pin(pending());
         loop {
             let request = tokio::select! {

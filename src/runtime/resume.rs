@@ -19,7 +19,8 @@ impl Runtime {
     ///
     /// Dropping the future wakes no further sessions. Those that are awake go on.
     pub async fn resume_open(&self) -> usize {
-        let (mut running, mut count) = (JoinSet::new(), 0);
+        let mut running = JoinSet::new();
+        let mut count = 0;
         loop {
             while running.len() < self.shared().limits().max_resuming_sessions.max(1)
                 && let Some((session, user)) = self.shared().interrupted.take_any()

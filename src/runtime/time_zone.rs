@@ -78,7 +78,8 @@ fn named(zone: &TimeZone, setting: &str) -> Arc<str> {
     let seconds = zone.to_offset(Timestamp::now()).seconds();
     // POSIX counts westward.
     let (sign, ahead) = if seconds < 0 { ('+', '-') } else { ('-', '+') };
-    let (hours, minutes) = (seconds.abs() / 3_600, seconds.abs() / 60 % 60);
+    let hours = seconds.abs() / 3_600;
+    let minutes = seconds.abs() / 60 % 60;
     format!("<{ahead}{hours:02}{minutes:02}>{sign}{hours:02}:{minutes:02}").into()
 }
 

@@ -266,7 +266,8 @@ impl Session {
     /// # Errors
     /// [`Error`] says why the resolution does not count.
     pub async fn resolve(&self, call: CallId, resolution: EffectResolution) -> Result<(), Error> {
-        let (slot, context) = (self.slot.clone(), self.runtime.context.clone());
+        let slot = self.slot.clone();
+        let context = self.runtime.context.clone();
         // In a task: after it is written, the session must learn of it.
         let resolving = self
             .runtime

@@ -222,7 +222,8 @@ mod tests {
             agree_with_type(&mut schema);
             (schema["minimum"].clone(), schema["maximum"].clone())
         };
-        let (least, most) = (json!(i64::MIN), json!(i64::MAX));
+        let least = json!(i64::MIN);
+        let most = json!(i64::MAX);
         for (written, kept) in [
             ((json!(i64::MIN), json!(1_u64 << 63)), (least.clone(), most.clone())),
             ((json!(-9.3e18), json!(9_223_372_036_854_775_808.0)), (least.clone(), most.clone())),

@@ -82,7 +82,8 @@ where
     C: Any + Send,
     F: for<'a> AsyncFn2<'a, A, &'a mut C> + 'static,
 {
-    let (run, need) = (Arc::new(run), need(ConnectionType::of::<C>()));
+    let run = Arc::new(run);
+    let need = need(ConnectionType::of::<C>());
     let handler: Box<Handler<A>> = Box::new(move |arguments, _, ctx, access| {
         let run = run.clone();
         Box::pin(async move {
@@ -108,7 +109,8 @@ where
     F: for<'a> PrepareFn<'a, A, P> + 'static,
     G: for<'a> AsyncFn3<'a, A, P, &'a mut C> + 'static,
 {
-    let (prepare, run) = (Arc::new(prepare), Arc::new(run));
+    let prepare = Arc::new(prepare);
+    let run = Arc::new(run);
     let need = Need::Transaction(ConnectionType::of::<C>());
     let prepare: Box<Preparing<A>> = Box::new(move |arguments, ctx| {
         let prepare = prepare.clone();

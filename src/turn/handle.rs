@@ -115,8 +115,10 @@ impl Turn {
     /// was published.
     pub async fn outcome(&self) -> Result<TurnOutcome, ReplyError> {
         let mut events = self.reader();
-        let (mut text, mut calls) = (String::new(), Vec::new());
-        let (mut failed, mut interrupted) = (None, None);
+        let mut text = String::new();
+        let mut calls = Vec::new();
+        let mut failed = None;
+        let mut interrupted = None;
         while let Some(item) = events.next().await {
             let event = match item {
                 StreamItem::Event(event) => event,
@@ -141,7 +143,8 @@ impl Turn {
                     interrupted = Some(ReplyError::Interrupted { text: text.clone() });
                 }
                 EventKind::TurnEnded { ending, usage } => {
-                    let (ending, usage) = (*ending, *usage);
+                    let ending = *ending;
+                    let usage = *usage;
                     return Ok(TurnOutcome { text, calls, ending, error: failed, usage });
                 }
                 _ => {}
@@ -185,7 +188,8 @@ impl Turn {
         let Self { id, slot, runtime, end, live } = self;
         let from_the_store = || slot.subscribe_after(EventCursor::START, &runtime.context.calls);
         let items = live.clone().unwrap_or_else(from_the_store);
-        let (turn, waiting) = (*id, end.clone());
+        let turn = *id;
+        let waiting = end.clone();
         TurnReader { turn, items, waiting, end: None, has_begun: false, is_over: false }
     }
 }

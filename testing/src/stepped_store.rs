@@ -210,7 +210,8 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
 
     fn begin(&self) -> BoxFuture<'_, Read<Box<dyn Transaction>>> {
         Box::pin(async {
-            let (transaction, steps) = (self.steps.begin(&self.store).await?, self.steps.clone());
+            let transaction = self.steps.begin(&self.store).await?;
+            let steps = self.steps.clone();
             Ok(Box::new(Stepped { transaction, steps }) as Box<dyn Transaction>)
         })
     }

@@ -412,7 +412,8 @@ async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down(
 async fn a_session_is_found_by_its_user_alone_and_looking_makes_none() {
     let test = TestRuntime::without_model().await;
     let id = SessionId::new("s").unwrap();
-    let (kim, lee) = (kim(), UserId::new("lee").unwrap());
+    let kim = kim();
+    let lee = UserId::new("lee").unwrap();
     for _ in 0..2 {
         assert!(test.runtime.user_with_id(&kim).find_session(&id).await.unwrap().is_none());
     }
@@ -434,7 +435,8 @@ async fn a_decision_by_another_user_or_a_second_one_does_not_count() {
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("save a").await.unwrap();
     let request = probe.approval_request().await;
-    let (lee, yes) = (madang::UserId::new("lee").unwrap(), Decision::Approve);
+    let lee = madang::UserId::new("lee").unwrap();
+    let yes = Decision::Approve;
     let foreign = test.runtime.user_with_id(&lee).decide(request.call, request.digest, yes).await;
     assert_eq!(foreign, Err(madang::error::DecisionError::NotYours));
     let answers = tokio::join!(

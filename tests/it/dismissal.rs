@@ -295,7 +295,9 @@ async fn a_turn_about_which_a_person_has_decided_is_no_turn_that_waits() {
     scene.model_calls("save").await;
     let request = scene.probe.approval_request().await;
     let paused = scene.test.store.pause().await;
-    let (runtime, session, id) = (scene.test.runtime.clone(), scene.session.clone(), turn.id());
+    let runtime = scene.test.runtime.clone();
+    let session = scene.session.clone();
+    let id = turn.id();
     let opens = tokio::spawn(async move { runtime.user("kim").unwrap().session("other").await });
     let decides = tokio::spawn(async move { session.decide(&request, Decision::Approve).await });
     // Of the two writes one is held back and the other waits behind it. So the decision has won and is not recorded, and

@@ -237,7 +237,8 @@ async fn a_plain_handler_past_its_deadline_is_left_to_end_and_its_late_end_is_re
     let limits_second = Text::TimedOut { seconds: 0.1, effect: Effect::Unknown };
     assert_eq!(report.outcome().unwrap().to_string(), limits_second.in_locale(Locale::KO));
     test.gate.open(1);
-    let (runtime, store) = (test.runtime.clone(), test.store.clone());
+    let runtime = test.runtime.clone();
+    let store = test.store.clone();
     test.shutdown().await;
     let rows = runtime.ledger(&LedgerFilter::default()).await.unwrap();
     assert_eq!(rows[0].effect, Some(Effect::Committed), "{store:?}");

@@ -123,7 +123,8 @@ fn declared_types(text: &str) -> Vec<(String, usize)> {
         let is_type = ["struct", "enum", "trait", "type", "union"].contains(&word(at));
         let before = at.checked_sub(1).map_or("", &word);
         if is_type && before == "pub" {
-            let (name, line) = (word(at + 1), tokens.get(at + 1).map_or(0, |token| token.line));
+            let name = word(at + 1);
+            let line = tokens.get(at + 1).map_or(0, |token| token.line);
             if name != "$" {
                 types.push((name.to_owned(), line));
             }
@@ -172,7 +173,8 @@ fn each_enum_of_the_library_may_grow_or_never_does() {
         .filter(|(path, _)| is_of_member(path) && !path.starts_with("src/store"))
         .flat_map(|(_, text)| reexported(text))
         .collect();
-    let (mut open, mut closed) = (0, BTreeSet::new());
+    let mut open = 0;
+    let mut closed = BTreeSet::new();
     for (path, text) in &files {
         if !(is_of_member(path) || path.starts_with("actors/src")) || is_test_file(path) {
             continue;
@@ -254,7 +256,8 @@ fn has_decision(number: &str) -> bool {
 
 #[test]
 fn each_document_that_a_comment_cites_is_in_the_repository() {
-    let (mut wrong, mut seen) = (Vec::new(), 0);
+    let mut wrong = Vec::new();
+    let mut seen = 0;
     for (path, text) in sources() {
         // The pages that a person writes are files of a test's folder.
         let has_pages = path.starts_with("toolkits/src/notes") || path.ends_with("it/glossary.rs");

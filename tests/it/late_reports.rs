@@ -83,7 +83,8 @@ struct Chat {
 impl Chat {
     async fn new() -> Self {
         let (model, script) = model_pair();
-        let (memory, look) = (MemoryStore::new(), LateLook::new());
+        let memory = MemoryStore::new();
+        let look = LateLook::new();
         let runtime = Runtime::builder()
             .model(model)
             .store(SteppedStore::new(memory.clone(), look.clone()))

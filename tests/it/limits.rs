@@ -34,7 +34,8 @@ async fn works(runtime: &Runtime) -> Result<(), String> {
 #[tokio::test(start_paused = true)]
 async fn each_limit_works_or_is_refused_at_the_start() {
     let all = Limits::each_at_its_ends();
-    let (mut refused, mut wrong) = (0, Vec::new());
+    let mut refused = 0;
+    let mut wrong = Vec::new();
     for (name, limits) in &all {
         let model = ScriptedModel::repeating([
             ScriptedCompletion::call("look", &json!({})),

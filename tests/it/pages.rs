@@ -202,7 +202,8 @@ fn an_arrow_that_the_code_lacks_is_found() {
 
 #[test]
 fn the_application_that_a_page_shows_is_an_example() {
-    let (page, example) = (read("docs/embedding.md"), read("examples/application.rs"));
+    let page = read("docs/embedding.md");
+    let example = read("examples/application.rs");
     let (_head, code) = example.split_once("\n\n").unwrap();
     assert!(page.contains(&format!("```rust,no_run\n{code}```\n")), "{code}");
 }
@@ -219,7 +220,8 @@ fn changes() -> Vec<(String, String)> {
 fn each_line_that_enforces_a_promise_stands_there_and_has_a_test_and_what_takes_its_place() {
     let page = read("docs/internals/where.md");
     let sources: Vec<String> = files(".rs").into_iter().map(read).collect();
-    let (mut rows, mut wrong) = (Vec::new(), Vec::new());
+    let mut rows = Vec::new();
+    let mut wrong = Vec::new();
     for row in page.lines().filter(|line| line.starts_with("| ")) {
         let quoted: Vec<_> = row.split('`').skip(1).step_by(2).collect();
         let [path, code, test] = *quoted else { continue };

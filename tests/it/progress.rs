@@ -47,7 +47,8 @@ async fn walk(_: NoArguments, ctx: &ToolContext) -> ToolResult<Value> {
 
 async fn runtime(model: impl ChatModel) -> (Runtime, MemoryStore, Walk) {
     let (reports, steps) = mpsc::unbounded_channel();
-    let (store, kept) = (MemoryStore::new(), Arc::default());
+    let store = MemoryStore::new();
+    let kept = Arc::default();
     let limits = Limits { progress_pause: Duration::ZERO, ..Limits::default() };
     let runtime = Runtime::builder()
         .model(model)

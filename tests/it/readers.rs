@@ -27,7 +27,9 @@ async fn talk(session: &Session, text: &str) {
 
 /// Reads until this many turns have ended, as lines; and the cursor behind the last.
 async fn read(reader: &mut Subscription, turns: usize) -> (Vec<String>, EventCursor) {
-    let (mut lines, mut ended, mut last) = (Vec::new(), 0, EventCursor::START);
+    let mut lines = Vec::new();
+    let mut ended = 0;
+    let mut last = EventCursor::START;
     while ended < turns {
         let item = tokio::time::timeout(PATIENCE, reader.next()).await.expect("it comes in time");
         let Some(StreamItem::Event(event)) = item else { continue };
@@ -88,7 +90,8 @@ async fn after_a_restart_the_cursor_of_another_feed_counts_as_what_is_stored_and
         let options = TurnOptions { key, ..TurnOptions::default() };
         session.send_with("one", options).await.unwrap().events()
     };
-    let (epoch, mut cursor) = (events.epoch(), FeedCursor::default());
+    let epoch = events.epoch();
+    let mut cursor = FeedCursor::default();
     while let Some(item) = events.next().await {
         if let StreamItem::Event(event) = item {
             cursor = FeedCursor::behind(&event, epoch);

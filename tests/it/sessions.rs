@@ -220,7 +220,8 @@ async fn the_chats_of_a_forgotten_user_are_not_listed_and_those_of_others_are() 
 #[tokio::test]
 async fn a_users_calls_are_read_in_pages_in_the_order_of_their_proposals() {
     let chats = Chats::new().await;
-    let (mut kims, mut all) = (Vec::new(), Vec::new());
+    let mut kims = Vec::new();
+    let mut all = Vec::new();
     for number in 0..10 {
         let user = if number % 3 == 0 { lee() } else { kim() };
         let is_kims = user == kim();
@@ -228,10 +229,12 @@ async fn a_users_calls_are_read_in_pages_in_the_order_of_their_proposals() {
         kims.extend(is_kims.then_some(report.record.id));
         all.push(report.record.id);
     }
-    let (of_all, of_kim) = (LedgerFilter::default(), LedgerFilter::default().of_user(&kim()));
+    let of_all = LedgerFilter::default();
+    let of_kim = LedgerFilter::default().of_user(&kim());
     for (filter, expected) in [(&of_all, &all), (&of_kim, &kims)] {
         for at_once in [1, 2, 3, 7, 20] {
-            let (mut read, mut next) = (Vec::new(), filter.clone().at_most(at_once));
+            let mut read = Vec::new();
+            let mut next = filter.clone().at_most(at_once);
             loop {
                 let rows = chats.runtime.ledger(&next).await.unwrap();
                 let Some(last) = rows.last() else { break };

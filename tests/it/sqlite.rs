@@ -220,7 +220,8 @@ async fn a_hanging_handler_makes_others_wait_no_longer_than_its_deadline() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_tool_that_types_commit_is_refused_that_and_costs_no_other_call_anything() {
     let fixture = StoreFixture::new(Limits::default()).await;
-    let (song, nothing) = (titles(&["song"]), json!({}));
+    let song = titles(&["song"]);
+    let nothing = json!({});
     let (before, commits, own) = tokio::join!(
         fixture.call("add", &song),
         fixture.call("commit", &nothing),

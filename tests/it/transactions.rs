@@ -183,7 +183,8 @@ async fn dropping_the_future_cancels_nothing_and_shutdown_waits_for_it() {
     has_run.await.unwrap();
     transaction.abort();
     assert!(transaction.await.unwrap_err().is_cancelled());
-    let (runtime, store) = (test.runtime.clone(), test.store.clone());
+    let runtime = test.runtime.clone();
+    let store = test.store.clone();
     let shutdown = tokio::spawn(async move { test.shutdown().await });
     tokio::task::yield_now().await;
     assert!(!shutdown.is_finished());

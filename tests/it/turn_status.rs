@@ -194,12 +194,14 @@ impl Steps for Late {
 
 #[tokio::test]
 async fn a_turn_that_ends_while_it_is_asked_about_is_told_as_ended() {
-    let (read, answers) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
+    let read = Arc::new(Notify::new());
+    let answers = Arc::new(Semaphore::new(0));
     let late = Late { read: read.clone(), answers: answers.clone() };
     let store = SteppedStore::new(MemoryStore::new(), late);
     let mut scene = Scene::new(store).await;
     let turn = scene.session.send("hi").await.unwrap();
-    let (id, completion) = (turn.id(), scene.script.next().await);
+    let id = turn.id();
+    let completion = scene.script.next().await;
     let ends = async {
         read.notified().await;
         completion.finish(said("Hello."));

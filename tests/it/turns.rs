@@ -133,8 +133,10 @@ async fn the_text_of_a_turn_that_is_dismissed_says_so() {
 #[tokio::test]
 async fn a_turn_that_a_shutdown_leaves_to_the_next_start_has_no_text_yet() {
     let (test, session, mut script) = with_hand().await;
-    let (turn, events) = (submit(&session, "1", "hi").await, submit(&session, "1", "hi").await);
-    let (end, mut events) = (submit(&session, "1", "hi").await, events.events());
+    let turn = submit(&session, "1", "hi").await;
+    let events = submit(&session, "1", "hi").await;
+    let end = submit(&session, "1", "hi").await;
+    let mut events = events.events();
     let _completion = script.next().await;
     test.runtime.shutdown().await.unwrap();
     assert_eq!(in_time(turn.text()).await, Err(ReplyError::Closed));
@@ -298,7 +300,8 @@ async fn turns_of_two_sessions_and_of_one_are_kept_apart() {
         let answer = if user.collect::<String>().contains("\"a\"") { "to a" } else { "to b" };
         completion.say(answer);
     }
-    let (first, second) = (first.unwrap(), second.unwrap());
+    let first = first.unwrap();
+    let second = second.unwrap();
     // The next turn of the same session runs while the first one's events are read.
     let third = session_until_free(&one, "c").await;
     script.next().await.say("to c");

@@ -59,7 +59,8 @@ async fn looks(session: Session, is_over: Arc<AtomicBool>) -> Vec<(SessionView, 
 
 /// Reads all events up to the end of the last turn. Each piece of text stands where the one before it ended.
 async fn heard(mut reader: Subscription, last: EventCursor) -> Vec<Arc<SessionEvent>> {
-    let (mut events, mut said) = (Vec::<Arc<SessionEvent>>::new(), BTreeMap::new());
+    let mut events = Vec::<Arc<SessionEvent>>::new();
+    let mut said = BTreeMap::new();
     while events.last().is_none_or(|event| event.cursor < last) {
         let item = tokio::time::timeout(PATIENCE, reader.next()).await.expect("it comes in time");
         match item.expect("no reader is closed") {
@@ -107,7 +108,8 @@ fn is_stored(event: &SessionEvent) -> bool {
 
 /// Checks that the view is what was told before its cursor, and nothing of what was told behind.
 fn is_what_was_told(view: &SessionView, before: &[Arc<SessionEvent>]) {
-    let (mut turn, mut request) = (None, None);
+    let mut turn = None;
+    let mut request = None;
     for event in before {
         match &event.kind {
             EventKind::UserMessage { .. } => turn = Some(event.turn),
@@ -133,7 +135,8 @@ async fn race(max_feed_events: usize) {
     (limits.max_feed_events, limits.suggest_clear_after) = (max_feed_events, 2);
     let test = TestRuntime::with_limits(model(), limits).await;
     let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
-    let (is_over, all) = (Arc::new(AtomicBool::new(false)), session.subscribe());
+    let is_over = Arc::new(AtomicBool::new(false));
+    let all = session.subscribe();
     let looking: Vec<_> =
         (0..3).map(|_| tokio::spawn(looks(session.clone(), is_over.clone()))).collect();
     // Reads on all the while, so that it misses nothing.

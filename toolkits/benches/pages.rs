@@ -125,7 +125,8 @@ async fn read(store: &SqliteStore, user: &UserId, made: &MadePage, rounds: usize
 }
 
 async fn insert(store: &SqliteStore, user: &UserId, made: &MadePage, rounds: usize) {
-    let (mut inside, mut commits) = (Vec::with_capacity(rounds), Vec::with_capacity(rounds));
+    let mut inside = Vec::with_capacity(rounds);
+    let mut commits = Vec::with_capacity(rounds);
     for round in 0..rounds {
         let above = made.blocks[(round * 7) % BLOCKS_A_PAGE].id.to_string();
         let mut transaction = store.begin().await.unwrap();
@@ -188,6 +189,8 @@ async fn mirror(store: &SqliteStore, user: &UserId, workspace: &Path) {
 fn print(what: &str, mut times: Vec<Duration>) {
     times.sort();
     let at = |part: f64| times[((times.len() - 1) as f64 * part) as usize];
-    let (median, most_of, most) = (at(0.5), at(0.95), at(1.0));
+    let median = at(0.5);
+    let most_of = at(0.95);
+    let most = at(1.0);
     println!("{what:<44} {median:>10.2?} {most_of:>10.2?} {most:>10.2?}");
 }

@@ -189,7 +189,8 @@ impl<W> AdmissionTable<W> {
         if self.waiting.is_empty() {
             return Vec::new();
         }
-        let (mut served, mut rest) = (Vec::new(), VecDeque::with_capacity(self.waiting.len()));
+        let mut served = Vec::new();
+        let mut rest = VecDeque::with_capacity(self.waiting.len());
         for waiting in std::mem::take(&mut self.waiting) {
             if !is_there(&waiting.waiter) {
                 continue;
@@ -245,7 +246,9 @@ mod tests {
 
     #[test]
     fn a_refusal_says_whose_bound_was_reached_and_when_to_come_again() {
-        let (mut table, kim, lee) = (table(3, 2), user("kim"), user("lee"));
+        let mut table = table(3, 2);
+        let kim = user("kim");
+        let lee = user("lee");
         let refusal =
             |scope, max, retry_after| Err(LimitExceeded { bound: TURNS, scope, max, retry_after });
         table.admit(TURNS, &kim, 1).unwrap();
@@ -263,7 +266,9 @@ mod tests {
 
     #[test]
     fn a_waiter_gets_the_first_free_permit_of_its_own_user() {
-        let (mut table, kim, lee) = (table(2, 1), user("kim"), user("lee"));
+        let mut table = table(2, 1);
+        let kim = user("kim");
+        let lee = user("lee");
         table.admit(TURNS, &kim, 1).unwrap();
         table.admit(TURNS, &lee, 1).unwrap();
         for (waiter, who) in [(1, &kim), (2, &lee), (3, &lee)] {
@@ -277,7 +282,9 @@ mod tests {
 
     #[test]
     fn a_caller_that_waits_puts_no_other_off() {
-        let (mut table, kim, lee) = (table(3, 1), user("kim"), user("lee"));
+        let mut table = table(3, 1);
+        let kim = user("kim");
+        let lee = user("lee");
         table.admit(TURNS, &kim, 1).unwrap();
         table.wait(TURNS, kim.clone(), 1);
         for _ in 0..100 {
@@ -294,7 +301,8 @@ mod tests {
 
     #[test]
     fn a_user_who_holds_nothing_is_forgotten() {
-        let (mut table, kim) = (table(2, 1), user("kim"));
+        let mut table = table(2, 1);
+        let kim = user("kim");
         table.admit(Bound::QueuedBytes, &kim, 10).unwrap();
         table.admit(TURNS, &kim, 1).unwrap();
         table.release(TURNS, &kim, 1, SECOND, |_| true);
@@ -310,7 +318,8 @@ mod tests {
         ) {
             let names = ["a", "b", "c"].map(user);
             let mut table = table(5, 3);
-            let (mut held, mut waiting) = ([0_usize; 3], 0_u32);
+            let mut held = [0_usize; 3];
+            let mut waiting = 0_u32;
             for (who, step) in steps {
                 match step {
                     0 | 1 => {

@@ -75,7 +75,8 @@ impl<W> InboxTable<W> {
         let max = self.max_changes;
         let Some(of_user) = self.users.get_mut(user) else { return Vec::new() };
         let Some(request) = of_user.open.remove(&call) else { return Vec::new() };
-        let (session, end) = (request.session.clone(), Arc::new(end));
+        let session = request.session.clone();
+        let end = Arc::new(end);
         let woken = of_user.tell(&InboxItem::ApprovalEnded { call, session, end }, max);
         self.forget_if_empty(user);
         woken
@@ -200,7 +201,8 @@ mod tests {
 
     #[test]
     fn an_inbox_tells_what_is_open_and_then_each_change_in_order() {
-        let (mut table, kim) = (Table::new(8), user("kim"));
+        let mut table = Table::new(8);
+        let kim = user("kim");
         table.opened(request("kim", 1, 30));
         table.opened(request("kim", 2, 20));
         let inbox = table.watch(&kim);
@@ -216,7 +218,9 @@ mod tests {
 
     #[test]
     fn each_inbox_of_a_user_is_told_and_no_inbox_of_another() {
-        let (mut table, kim, lee) = (Table::new(8), user("kim"), user("lee"));
+        let mut table = Table::new(8);
+        let kim = user("kim");
+        let lee = user("lee");
         let inboxes = [(&kim, table.watch(&kim)), (&kim, table.watch(&kim))];
         let of_lee = table.watch(&lee);
         for (user, inbox) in inboxes.into_iter().chain([(&lee, of_lee)]) {
@@ -235,7 +239,8 @@ mod tests {
 
     #[test]
     fn a_request_that_is_asked_again_is_told_once_and_ends_once() {
-        let (mut table, kim) = (Table::new(8), user("kim"));
+        let mut table = Table::new(8);
+        let kim = user("kim");
         let inbox = table.watch(&kim);
         told(&mut table, &kim, inbox);
         for _ in 0..3 {
@@ -251,7 +256,8 @@ mod tests {
 
     #[test]
     fn an_end_says_the_call_its_session_and_how_it_ended() {
-        let (mut table, kim) = (Table::new(8), user("kim"));
+        let mut table = Table::new(8);
+        let kim = user("kim");
         let inbox = table.watch(&kim);
         told(&mut table, &kim, inbox);
         let request = request("kim", 1, 0);
@@ -259,15 +265,19 @@ mod tests {
         let end = ApprovalEnd::Cancelled { reason: CancelReason::Expired };
         table.ended(&kim, request.call, end.clone());
         told(&mut table, &kim, inbox);
-        let (call, session, end) = (request.call, request.session.clone(), Arc::new(end));
+        let call = request.call;
+        let session = request.session.clone();
+        let end = Arc::new(end);
         let ended = InboxItem::ApprovalEnded { call, session, end };
         assert_eq!(table.read(&kim, inbox, "reader"), Poll::Ready(Some(ended)));
     }
 
     #[test]
     fn a_reader_that_falls_behind_reads_what_is_open_anew_and_then_each_change() {
-        let (mut table, kim) = (Table::new(2), user("kim"));
-        let (slow, quick) = (table.watch(&kim), table.watch(&kim));
+        let mut table = Table::new(2);
+        let kim = user("kim");
+        let slow = table.watch(&kim);
+        let quick = table.watch(&kim);
         told(&mut table, &kim, slow);
         told(&mut table, &kim, quick);
         for call in 1..=100 {
@@ -299,8 +309,10 @@ mod tests {
 
     #[test]
     fn a_closed_inbox_tells_what_it_has_not_told_and_then_nothing() {
-        let (mut table, kim) = (Table::new(8), user("kim"));
-        let (inbox, waits) = (table.watch(&kim), table.watch(&kim));
+        let mut table = Table::new(8);
+        let kim = user("kim");
+        let inbox = table.watch(&kim);
+        let waits = table.watch(&kim);
         told(&mut table, &kim, inbox);
         table.opened(request("kim", 1, 0));
         told(&mut table, &kim, waits);
@@ -313,7 +325,8 @@ mod tests {
 
     #[test]
     fn a_user_that_is_not_watched_costs_the_open_requests_and_nothing_else() {
-        let (mut table, kim) = (Table::new(8), user("kim"));
+        let mut table = Table::new(8);
+        let kim = user("kim");
         assert_eq!(table.opened(request("kim", 1, 0)), [""; 0]);
         assert_eq!(table.users[&kim].inboxes.len(), 0);
         end(&mut table, &request("kim", 1, 0));

@@ -130,7 +130,8 @@ mod tests {
                 self.0.fetch_add(1, Relaxed);
             }
         }
-        let (inboxes, woken) = (Inboxes::new(&Limits::default()), Arc::new(Woken(0.into())));
+        let inboxes = Inboxes::new(&Limits::default());
+        let woken = Arc::new(Woken(0.into()));
         let mut reader = inboxes.watch(&kim());
         poll_fn(|context| reader.poll_next(context)).await;
         let waker = woken.clone().into();

@@ -152,9 +152,11 @@ mod tests {
     fn a_decision_by_another_user_or_for_other_arguments_leaves_the_request_open() {
         let mut pending = Pending::new();
         pending.ask(request(1), in_a_minute(), "waiter");
-        let (request, now) = (request(1), Instant::now());
+        let request = request(1);
+        let now = Instant::now();
         let ApprovalRequest { call, digest, user, .. } = &*request;
-        let (lee, stale) = (UserId::new("lee").unwrap(), Digest::new([8; 32]));
+        let lee = UserId::new("lee").unwrap();
+        let stale = Digest::new([8; 32]);
         assert_eq!(pending.decide(*call, *digest, &lee, now), Err(DecisionError::NotYours));
         assert_eq!(pending.decide(*call, stale, user, now), Err(DecisionError::WrongDigest));
         assert_eq!(pending.decidable(*call, *digest, user, now), Ok(&"waiter"));

@@ -159,7 +159,8 @@ impl DirectCalls {
             Some((slot, _)) => slot.late(position.turn, locale, calls.clock.clone()),
             None => Recipient::discard(),
         };
-        let (news, reports) = (shared.clone(), shared.clone());
+        let news = shared.clone();
+        let reports = shared.clone();
         let request = Arc::new(DispatchRequest {
             preamble,
             ledger_row: None,

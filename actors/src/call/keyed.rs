@@ -32,7 +32,8 @@ impl<C> KeyedCalls<C> {
         if let Some(found) = entries.get(&call).and_then(Weak::upgrade) {
             return found;
         }
-        let (all, running) = (self.0.clone(), AsyncMutex::default());
+        let all = self.0.clone();
+        let running = AsyncMutex::default();
         let entry = Arc::new(KeyedCall { call, all, running });
         entries.insert(call, Arc::downgrade(&entry));
         entry
@@ -83,8 +84,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_entry_is_shared_while_it_has_a_holder_and_then_gone() {
-        let (calls, id) = (KeyedCalls::<u8>::default(), CallId::new(Uuid::from_u128(1)));
-        let (first, second) = (calls.entry(id), calls.entry(id));
+        let calls = KeyedCalls::<u8>::default();
+        let id = CallId::new(Uuid::from_u128(1));
+        let first = calls.entry(id);
+        let second = calls.entry(id);
         assert!(Arc::ptr_eq(&first, &second));
         let running = Arc::new(7);
         *first.running().await = Arc::downgrade(&running);
@@ -98,7 +101,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_second_caller_waits_until_the_first_has_begun_or_given_up() {
-        let (calls, id) = (KeyedCalls::<u8>::default(), CallId::new(Uuid::from_u128(1)));
+        let calls = KeyedCalls::<u8>::default();
+        let id = CallId::new(Uuid::from_u128(1));
         let entry = calls.entry(id);
         let begins = entry.running().await;
         let waits = tokio::spawn({

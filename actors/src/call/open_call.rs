@@ -87,7 +87,8 @@ impl AbandonedCalls {
             let call = OpenCall { request, calls: calls.clone() };
             let end = call.end().await;
             if end.is_recorded {
-                let (call, effect) = (end.record.id, end.record.effect);
+                let call = end.record.id;
+                let effect = end.record.effect;
                 warn!(%call, ?effect, "ended a call whose caller is gone");
             } else {
                 left.push(call);

@@ -73,7 +73,8 @@ impl RunningCall {
 
     /// Waits until the call has what is looked for. Returns `None` after it has ended.
     async fn next<T>(&self, look: impl Fn(&Stage) -> Option<T>) -> Option<T> {
-        let (mut stage, mut found) = (self.call.stage.subscribe(), None);
+        let mut stage = self.call.stage.subscribe();
+        let mut found = None;
         let has_news = |now: &Stage| {
             found = look(now).filter(|_| now.end.is_none());
             found.is_some() || now.end.is_some()

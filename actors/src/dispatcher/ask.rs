@@ -147,7 +147,8 @@ pub(super) fn request(
 
 /// Writes down what a person will be shown: the call, its effect by what the store has now, and the reach of "always".
 async fn shown(checked: &CheckedCall, context: &CallContext) -> Shown {
-    let (request, tool) = (checked.request(), checked.tool());
+    let request = checked.request();
+    let tool = checked.tool();
     let locale = request.locale;
     let consequence = match seen(checked.arguments(), checked, context).await {
         Some(consequence) => consequence,
@@ -216,7 +217,8 @@ async fn decision(
     call.cancellation.awaits_decision();
     loop {
         let (reply, mut decision) = oneshot::channel();
-        let (asked, tool) = (request.clone(), checked.tool().clone());
+        let asked = request.clone();
+        let tool = checked.tool().clone();
         // If the actor is gone, the sender of the reply is gone with the message.
         let _ = confirm.cast(ConfirmMsg::Ask { request: asked, tool, due, reply });
         // Only now, because a listener may decide at once. A request that is asked again is reported again, because a

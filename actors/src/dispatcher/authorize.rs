@@ -205,7 +205,8 @@ async fn covering(
     at: Timestamp,
     context: &CallContext,
 ) -> Result<Option<(StandingApproval, u32)>, StoreError> {
-    let (request, spec) = (checked.request(), checked.tool().spec());
+    let request = checked.request();
+    let spec = checked.tool().spec();
     let filter = LedgerFilter::standing_approvals().in_session(&request.session);
     failpoint("authorize.reads").await?;
     let store = context.store.store();

@@ -94,7 +94,8 @@ async fn start(checked: CheckedCall, reply: Responder, context: Arc<CallContext>
 
 /// Takes a permit for a call. A call that goes on after a crash was admitted before, so it waits.
 async fn admitted(request: &DispatchRequest, context: &CallContext) -> Result<Permit, NotRun> {
-    let (admission, user) = (&context.admission, &request.user);
+    let admission = &context.admission;
+    let user = &request.user;
     let refusal = match admission.try_admit(Bound::RunningCalls, user, 1) {
         Ok(permit) => return Ok(permit),
         Err(refusal) => refusal,
@@ -294,8 +295,10 @@ async fn pipeline(checked: CheckedCall, context: Arc<CallContext>, call: ActorRe
             return Box::pin(unrun(&checked, not_run, &mut record, &context)).await;
         }
     };
-    let (checked, began) = (authorized.checked(), Instant::now());
-    let (early, mut holds) = (Recipient::actor(call), Holds::default());
+    let checked = authorized.checked();
+    let began = Instant::now();
+    let early = Recipient::actor(call);
+    let mut holds = Holds::default();
     let ran = match run(&authorized, &mut record, &context, &early, &mut holds).await {
         Ok(ran) => ran,
         Err(not_run) => Box::pin(unrun(checked, not_run, &mut record, &context)).await,

@@ -89,7 +89,8 @@ impl Cancellation {
         handler: Cancelled,
         runtime_closes: CancellationToken,
     ) -> Self {
-        let (causes, changed) = (AtomicU8::default(), Notify::new());
+        let causes = AtomicU8::default();
+        let changed = Notify::new();
         let on_closing = Causes::of(cause);
         let signal = Signal { causes, changed, closing, on_closing, runtime_closes };
         Self { signal: Arc::new(signal), handler, is_behind: false }

@@ -86,7 +86,8 @@ impl CallContext {
         extensions: Extensions,
         tasks: TaskTracker,
     ) -> Self {
-        let (permits, admission) = (Permits::new(&registry), Admission::new(&limits));
+        let permits = Permits::new(&registry);
+        let admission = Admission::new(&limits);
         let inboxes = Inboxes::new(&limits);
         Self {
             registry,

@@ -42,7 +42,8 @@ pub fn ends_of_lost(context: &CallContext, rows: &[&LedgerRow], locale: Locale) 
 
 /// Ends a call whose process ended: with the end that the ledger has, or with one that follows from its state there.
 pub async fn end_cut_off(context: &Arc<CallContext>, request: Arc<DispatchRequest>) -> CallEnd {
-    let (tool, locale) = (request.call.name.clone(), request.locale);
+    let tool = request.call.name.clone();
+    let locale = request.locale;
     end_otherwise(context, request, |state| finished(context, &tool, state, locale)).await
 }
 

@@ -25,7 +25,8 @@ pub async fn end_lost(
     request: Arc<DispatchRequest>,
     fault: &Fault,
 ) -> CallEnd {
-    let (tool, locale) = (request.call.name.clone(), request.locale);
+    let tool = request.call.name.clone();
+    let locale = request.locale;
     end_otherwise(context, request, |state| gone(context, &tool, state, fault, locale)).await
 }
 

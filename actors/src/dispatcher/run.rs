@@ -59,7 +59,8 @@ pub(super) async fn run(
     holds: &mut Holds,
 ) -> Result<Ran, NotRun> {
     let checked = authorized.checked();
-    let (request, tool) = (checked.request(), checked.tool());
+    let request = checked.request();
+    let tool = checked.tool();
     let resource = tool.tool().resource(checked.arguments(), &context.tool_context(request));
     // A call waits no longer than its approval counts.
     let patience = patience(authorized, context).min(authorized.usable_for(context.clock.now()));
@@ -142,7 +143,8 @@ async fn in_transaction(
 ) -> Result<Ran, NotRun> {
     let Due { arguments, running } = due;
     let checked = authorized.checked();
-    let (request, tool) = (checked.request(), checked.tool());
+    let request = checked.request();
+    let tool = checked.tool();
     let ctx = context.tool_context(request);
     let patience = patience(authorized, context);
     let failed = |error: StoreError| not_kept(authorized, context, &error);
@@ -194,7 +196,8 @@ async fn end(lease: Lease, keep: Keep, steps: Vec<Write>) -> Result<(), StoreErr
 
 async fn lease(authorized: &AuthorizedCall, context: &CallContext) -> Result<Lease, StoreError> {
     failpoint("run.lease").await?;
-    let (request, tool) = (authorized.checked().request(), authorized.checked().tool());
+    let request = authorized.checked().request();
+    let tool = authorized.checked().tool();
     let call = (request.session.clone(), request.call.id);
     let lease = context.store.lease_for(tool.spec().name.clone(), Some(call)).await?;
     failpoint("run.leased").await?;
@@ -279,7 +282,8 @@ async fn call_beside(
     context: &CallContext,
     ctx: &ToolContext,
 ) -> ToolResult<ToolOutcome> {
-    let (tool, limits) = (authorized.checked().tool(), &context.limits);
+    let tool = authorized.checked().tool();
+    let limits = &context.limits;
     let prepared = Prepared::default();
     if tool.tool().needs().is_none() {
         return tool.handle(arguments, prepared, ctx, Access::None, limits).await;

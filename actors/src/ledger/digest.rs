@@ -18,7 +18,8 @@ pub fn digest(
     shown: Option<&Shown>,
 ) -> Digest {
     let mut hash = Sha256::new();
-    let (call, schema) = (call.to_string(), schema.to_string());
+    let call = call.to_string();
+    let schema = schema.to_string();
     let (text, consequence) = shown.map_or(("", ""), |shown| (&shown.text, &shown.consequence));
     let is_shown = if shown.is_some() { "shown" } else { "not shown" };
     let parts = [
@@ -95,11 +96,13 @@ mod tests {
     #[test]
     fn the_digest_covers_every_part_of_what_is_shown_and_run() {
         let of = |schema: Digest, arguments: &Value, user, session, call, shown: Option<Shown>| {
-            let (user, session) = (UserId::new(user).unwrap(), SessionId::new(session).unwrap());
+            let user = UserId::new(user).unwrap();
+            let session = SessionId::new(session).unwrap();
             let call = CallId::new(Uuid::from_u128(call));
             digest(&schema, arguments, &user, &session, call, shown.as_ref())
         };
-        let (schema, arguments) = (json!({ "type": "object" }), json!({ "a": 1, "b": [1, 2] }));
+        let schema = json!({ "type": "object" });
+        let arguments = json!({ "a": 1, "b": [1, 2] });
         let tool = || spec("add", schema.clone());
         let one = of(tool(), &arguments, "kim", "s", 1, shown("Add?", "Adds."));
         let reordered = json!({ "b": [1, 2], "a": 1 });

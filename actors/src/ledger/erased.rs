@@ -78,7 +78,8 @@ mod tests {
 
     fn erased(keys: &SealKeys) -> ErasedChain {
         let hashes = vec![Digest::new([1; 32]), Digest::new([2; 32])];
-        let (by, at) = (UserId::new("lee").unwrap(), Timestamp::from_millis(5));
+        let by = UserId::new("lee").unwrap();
+        let at = Timestamp::from_millis(5);
         ErasedChain { id: Uuid::nil(), by, at, calls: 1, messages: 2, hashes, seal: None }
             .sealed(keys)
     }

@@ -212,7 +212,8 @@ impl FromStr for Seal {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const NOT_A_SEAL: &str = "a seal has 16 and 64 hexadecimal digits";
         let (key, code) = text.split_once(':').ok_or(NOT_A_SEAL)?;
-        let (key, code) = (from_hex(key).ok_or(NOT_A_SEAL)?, from_hex(code).ok_or(NOT_A_SEAL)?);
+        let key = from_hex(key).ok_or(NOT_A_SEAL)?;
+        let code = from_hex(code).ok_or(NOT_A_SEAL)?;
         Ok(Self { key: KeyId(key), code })
     }
 }
@@ -263,12 +264,14 @@ mod tests {
     }
 
     fn check(keys: &SealKeys, step: &Transition) -> Result<(), SealError> {
-        let (call, at) = (CallId::new(Uuid::nil()), Timestamp::from_millis(5));
+        let call = CallId::new(Uuid::nil());
+        let at = Timestamp::from_millis(5);
         keys.check(&session("s"), call, at, step)
     }
 
     fn sealed(keys: &SealKeys) -> Transition {
-        let (call, at) = (CallId::new(Uuid::nil()), Timestamp::from_millis(5));
+        let call = CallId::new(Uuid::nil());
+        let at = Timestamp::from_millis(5);
         keys.sealed(&session("s"), call, at, approved())
     }
 
@@ -285,7 +288,8 @@ mod tests {
         assert_eq!(check(&keys, &step), Ok(()));
         assert_eq!(check(&keys, &approved()), Err(SealError::Missing));
 
-        let (call, at) = (CallId::new(Uuid::nil()), Timestamp::from_millis(5));
+        let call = CallId::new(Uuid::nil());
+        let at = Timestamp::from_millis(5);
         let other_call = CallId::new(Uuid::from_u128(1));
         for elsewhere in [
             keys.check(&session("t"), call, at, &step),
@@ -311,7 +315,9 @@ mod tests {
 
     #[test]
     fn the_newest_key_seals_and_older_ones_still_vouch() {
-        let (old, both, new) = (keys(&[1]), keys(&[2, 1]), keys(&[2]));
+        let old = keys(&[1]);
+        let both = keys(&[2, 1]);
+        let new = keys(&[2]);
         assert_eq!(check(&both, &sealed(&old)), Ok(()));
         assert_eq!(check(&new, &sealed(&both)), Ok(()));
         let id = SealKey::new([1; 32]).id();
@@ -323,7 +329,9 @@ mod tests {
     #[test]
     fn an_owner_is_sealed_with_the_session_and_its_beginning() {
         let keys = keys(&[1]);
-        let (name, kim, at) = (session("s"), user("kim"), Timestamp::from_millis(5));
+        let name = session("s");
+        let kim = user("kim");
+        let at = Timestamp::from_millis(5);
         let seal = keys.owner(&name, &kim, at);
         let check = |name: &str, owner: &str, at| {
             let at = Timestamp::from_millis(at);

@@ -297,7 +297,8 @@ mod tests {
 
     #[test]
     fn only_an_ended_call_can_be_resolved() {
-        let (resolution, by) = (EffectResolution::TookEffect, ResolvedBy::Handler);
+        let resolution = EffectResolution::TookEffect;
+        let by = ResolvedBy::Handler;
         let resolved = Transition::Resolved { resolution, by };
         let legal = |from| resolved.may_follow(from);
         assert!(legal(Some(End)));

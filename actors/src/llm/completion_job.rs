@@ -41,7 +41,8 @@ impl CompletionJob {
 /// Lets the model complete, and returns its usage, if that is known.
 pub(super) async fn run(model: &dyn ChatModel, job: CompletionJob) -> Option<Usage> {
     let CompletionJob { request, deltas, cancel, first_due, due, span, reply } = job;
-    let (completion, clock) = (request.id, span.clock());
+    let completion = request.id;
+    let clock = span.clock();
     let result = if let Err(failed) = failpoint("job.runs").await {
         Err(ModelError::failed_by(ModelError::ENGINE_DIED, failed))
     } else if cancel.is_cancelled() {

@@ -118,7 +118,8 @@ impl ModelQueue {
     }
 
     fn admit(&self, job: CompletionJob) {
-        let (max, whose) = (self.max_concurrent(), job.whose());
+        let max = self.max_concurrent();
+        let whose = job.whose();
         let prompt = prompt_cost(job.request.bytes());
         let mut state = self.state();
         if state.waiting.len() >= self.0.limits.max_waiting_completions {
@@ -176,7 +177,8 @@ impl ModelQueue {
 
     fn clear(&self) {
         let mut state = self.state();
-        let (waiting, running) = (state.waiting.take_all(), std::mem::take(&mut state.running));
+        let waiting = state.waiting.take_all();
+        let running = std::mem::take(&mut state.running);
         for RunningCompletion { charge, .. } in running.values() {
             state.waiting.ended(charge, None);
         }
@@ -216,7 +218,8 @@ impl ModelQueue {
     /// Starts a completion, under the lock, so that it cannot free its slot before it has it.
     fn run(&self, state: &mut QueueState, job: CompletionJob, charge: Charge) {
         state.begun += 1;
-        let (slot, model_queue) = (state.begun, self.clone());
+        let slot = state.begun;
+        let model_queue = self.clone();
         // Boxed, because a task's future is moved about ten times.
         let work = tokio::spawn(Box::pin(async move {
             // Dropped last, also when the model panics, so that the slot is free only after the caller is answered.
@@ -226,7 +229,8 @@ impl ModelQueue {
                 Freed { model_queue: &model_queue, slot, completion: job.request.id, spent: None };
             freed.spent = run(&*model_queue.0.model.model, job).await;
         }));
-        let (since, task) = (Instant::now(), work.abort_handle());
+        let since = Instant::now();
+        let task = work.abort_handle();
         state.running.insert(slot, RunningCompletion { charge, since, task });
     }
 

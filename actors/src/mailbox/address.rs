@@ -31,7 +31,8 @@ impl<M: Message> Address<M> {
     /// Makes the address of this actor.
     #[must_use]
     pub fn new(actor: ActorRef<M>) -> Self {
-        let (actor, moves) = (RwLock::new(actor), Notify::new());
+        let actor = RwLock::new(actor);
+        let moves = Notify::new();
         Self(Arc::new(AddressState {
             actor,
             moves,

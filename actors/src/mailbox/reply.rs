@@ -67,7 +67,8 @@ mod tests {
         for is_lost in [false, true] {
             let (is_back, told) =
                 (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-            let (seen, hears) = (is_back.clone(), told.clone());
+            let seen = is_back.clone();
+            let hears = told.clone();
             let to = Recipient::function(move |event| {
                 assert_eq!(event, is_lost);
                 hears.store(seen.load(SeqCst), SeqCst);

@@ -275,9 +275,11 @@ mod tests {
 
     /// Makes the step of call 1 that says what was shown about it. The digest covers another text, if one is passed.
     fn awaiting(covered: Option<&str>) -> Transition {
-        let (session, user) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
+        let session = SessionId::new("s").unwrap();
+        let user = UserId::new("kim").unwrap();
         let shown = |text: &str| Shown { text: text.into(), consequence: "Mails.".into() };
-        let (schema, arguments) = (Digest::new([2; 32]), json!({}));
+        let schema = Digest::new([2; 32]);
+        let arguments = json!({});
         let covered = shown(covered.unwrap_or("Mail?"));
         Transition::Awaiting {
             digest: digest(&schema, &arguments, &user, &session, call(1), Some(&covered)),
@@ -318,7 +320,8 @@ mod tests {
         let session = SessionId::new("s").unwrap();
         let (mut end, mut rows) = (ChainEnd::EMPTY, HashMap::<CallId, LedgerRow>::new());
         let mut link = |(number, transition): &(u128, Transition)| {
-            let (call, at) = (call(*number), Timestamp::from_millis(5));
+            let call = call(*number);
+            let at = Timestamp::from_millis(5);
             let salt = Salt::new([7; 16]);
             let hash = next_hash(&end.head, &step_hash(&salt, &session, call, at, transition));
             end = ChainEnd { length: end.length + 1, head: hash };

@@ -129,7 +129,9 @@ impl LedgerRow {
     /// Returns the record of the call, or `None` if it has not ended.
     #[must_use]
     pub fn record(&self) -> Option<CallRecord> {
-        let (effect, result, ended_at) = (self.effect?, self.result?, self.ended_at?);
+        let effect = self.effect?;
+        let result = self.result?;
+        let ended_at = self.ended_at?;
         Some(CallRecord {
             id: self.call,
             name: self.name.clone(),

@@ -85,7 +85,8 @@ mod tests {
     fn the_first_cause_stays_whatever_comes_later() {
         let closing = CancellationToken::new();
         let of_runtime = || Cancelled::new(closing.child_token(), closing.clone());
-        let (finishing, open) = (of_runtime(), of_runtime());
+        let finishing = of_runtime();
+        let open = of_runtime();
         assert_eq!(finishing.by(), None);
         finishing.cancel(CancelledBy::Finish);
         closing.cancel();

@@ -43,7 +43,8 @@ mod tests {
 
     #[test]
     fn one_holder_at_a_time_has_it_and_a_former_one_takes_it_from_no_other() {
-        let (store, clone) = (Occupancy::default(), Occupancy::default());
+        let store = Occupancy::default();
+        let clone = Occupancy::default();
         let first = store.occupy().expect("it is free");
         assert!(store.clone().occupy().is_none());
         assert!(clone.occupy().is_some(), "another store");

@@ -66,7 +66,8 @@ impl LedgerRow {
 
     /// Computes the digest of the arguments that were shown, if the user typed others. The row has the digest of those.
     fn digest_shown(&self) -> Option<Digest> {
-        let (schema, asked) = (self.schema.as_ref()?, self.asked.as_ref()?);
+        let schema = self.schema.as_ref()?;
+        let asked = self.asked.as_ref()?;
         Some(digest(schema, asked, &self.user, &self.session, self.call, self.shown.as_deref()))
     }
 }
@@ -149,18 +150,21 @@ mod tests {
     fn approved(approval: Approval, typed: Option<Value>) -> (i64, Transition) {
         let digest = digest_of(typed.as_ref().unwrap_or(&arguments()));
         let expires_at = Timestamp::from_millis(2_000);
-        let (by, arguments) = (kim(), typed.map(Into::into));
+        let by = kim();
+        let arguments = typed.map(Into::into);
         let step = Transition::Approved { digest, by, approval, arguments, expires_at, seal: None };
         (DECIDED, step)
     }
 
     fn ended(outcome: ToolOutcome, decided_by: Option<UserId>) -> (i64, Transition) {
-        let (effect, result) = (Effect::None, CallResult::Shown);
+        let effect = Effect::None;
+        let result = CallResult::Shown;
         (ENDED, Transition::Ended(Ended { arguments: None, outcome, effect, result, decided_by }))
     }
 
     fn always() -> Approval {
-        let (schema, until) = (schema(), Timestamp::from_millis(9_000));
+        let schema = schema();
+        let until = Timestamp::from_millis(9_000);
         Approval::Always { schema, until, uses: 3, resource: None }
     }
 
@@ -211,7 +215,8 @@ mod tests {
 
     #[test]
     fn a_decision_is_the_same_only_from_its_user_about_what_was_shown_with_all_that_it_says() {
-        let (lee, shown) = (UserId::new("lee").unwrap(), digest_of(&arguments()));
+        let lee = UserId::new("lee").unwrap();
+        let shown = digest_of(&arguments());
         let all = table().map(|(decision, ..)| decision);
         for (decision, steps, _) in table() {
             let row = row(steps);
@@ -224,7 +229,8 @@ mod tests {
                 assert!(!row.has_decision(&kim(), shown, &other), "{other:?}");
             }
             // As they are recorded.
-            let (plain_yes, plain_no) = (edit(arguments()), no(" "));
+            let plain_yes = edit(arguments());
+            let plain_no = no(" ");
             assert_eq!(row.has_decision(&kim(), shown, &plain_yes), decision == Decision::Approve);
             assert_eq!(row.has_decision(&kim(), shown, &plain_no), decision == Decision::Deny);
         }

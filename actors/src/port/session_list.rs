@@ -146,7 +146,9 @@ const MAX_TITLE: usize = 80;
 /// blanks becomes one space, and there is none at either end.
 #[must_use]
 pub fn session_title(text: &str) -> String {
-    let (mut title, mut letters, mut is_behind_blanks) = (String::new(), 0, false);
+    let mut title = String::new();
+    let mut letters = 0;
+    let mut is_behind_blanks = false;
     for letter in text.chars() {
         if letter.is_whitespace() {
             is_behind_blanks = letters > 0;

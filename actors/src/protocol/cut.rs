@@ -219,7 +219,8 @@ fn largest(from: usize, to: usize, holds: impl Fn(usize) -> bool) -> Option<usiz
     if from == 0 || !holds(from) {
         return None;
     }
-    let (mut known, mut not) = (from, to + 1);
+    let mut known = from;
+    let mut not = to + 1;
     while not - known > 1 {
         let middle = known.midpoint(not);
         if holds(middle) { known = middle } else { not = middle }

@@ -34,8 +34,10 @@ impl LanguageTag {
     /// [`InvalidLanguageTag`] if a part between single hyphens does not have one to eight letters or digits, if the tag
     /// does not begin with two letters, or if it has more than 35 bytes.
     pub const fn new(text: &str) -> Result<Self, InvalidLanguageTag> {
-        let (text, mut bytes) = (text.as_bytes(), [0; MAX_BYTES]);
-        let (mut at, mut subtag) = (0, 0);
+        let text = text.as_bytes();
+        let mut bytes = [0; MAX_BYTES];
+        let mut at = 0;
+        let mut subtag = 0;
         if text.len() < 2 || text.len() > MAX_BYTES {
             return Err(InvalidLanguageTag);
         }

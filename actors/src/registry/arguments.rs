@@ -49,7 +49,8 @@ pub(super) fn accept(arguments: Value, limits: &Limits) -> Result<Map<String, Va
 /// Counts how deep brackets are nested outside of strings. For text that is not JSON any number will do, as long as it
 /// counts every bracket that a parser could follow.
 fn text_levels(raw: &str) -> usize {
-    let (mut levels, mut deepest) = (0_usize, 0);
+    let mut levels = 0_usize;
+    let mut deepest = 0;
     let mut in_string = false;
     let mut bytes = raw.bytes();
     while let Some(byte) = bytes.next() {

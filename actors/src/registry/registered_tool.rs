@@ -182,7 +182,8 @@ impl RegisteredTool {
                 Ok(Err(problem)) => Err(Problems::new(vec![problem], limits)),
                 // A panic will happen again when the handler runs, and be an outcome there.
                 Ok(Ok(())) | Err(Panicked) => {
-                    let (removed, nulls) = (pruned.removed.kept, pruned.nulls.kept);
+                    let removed = pruned.removed.kept;
+                    let nulls = pruned.nulls.kept;
                     if !nulls.is_empty() {
                         info!(tool = %self.spec().name, ?nulls, "took null for nothing");
                     }

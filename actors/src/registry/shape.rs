@@ -311,7 +311,8 @@ fn close(
         return Err("a part of it refers to itself without a step into the value".to_owned());
     }
     open[index] = true;
-    let (mut holding, mut levels) = (Holding::from([(index, 1)]), 1);
+    let mut holding = Holding::from([(index, 1)]);
+    let mut levels = 1;
     for &child in &parts[index].in_place {
         close(parts, child, open, done)?;
         let Some((below, height)) = &done[child] else { continue };

@@ -18,7 +18,8 @@ impl SessionState {
         // The mark belongs to the turn that it follows; an empty chat has nothing to mark.
         let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
         // After a clearing the user is asked anew.
-        let (slot, at) = (&self.slot, self.context.calls.clock.now());
+        let slot = &self.slot;
+        let at = self.context.calls.clock.now();
         let revoke = Write::Revoke {
             session: slot.session().clone(),
             tool: None,

@@ -22,7 +22,8 @@ use crate::{
 /// # Errors
 /// [`Error`] says which bound it passes.
 pub fn check_import(messages: &[Imported], limits: &Limits) -> Result<usize, Error> {
-    let (count, max_messages) = (messages.len(), limits.max_imported_messages);
+    let count = messages.len();
+    let max_messages = limits.max_imported_messages;
     if count > max_messages {
         return Err(Error::TooManyMessages { messages: count, max_messages });
     }
@@ -49,7 +50,8 @@ impl SessionState {
         let turn = TurnId::new(Uuid::now_v7());
         let messages: Vec<_> =
             messages.into_iter().map(|imported| self.message(turn, imported.into())).collect();
-        let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
+        let session = self.slot.session().clone();
+        let at = self.context.calls.clock.now();
         let started = Write::TurnStarted {
             session: session.clone(),
             turn,
@@ -59,7 +61,9 @@ impl SessionState {
             max_stored_bytes: self.context.calls.limits.max_stored_bytes_per_user as u64,
         };
         // Over from the beginning: after a crash no turn goes on, and the transcript has all of it or nothing.
-        let (ending, error, usage) = (TurnEnding::Answered, None, Usage::default());
+        let ending = TurnEnding::Answered;
+        let error = None;
+        let usage = Usage::default();
         let end = TurnEnd { turn, ending, error, usage };
         let behind = messages.last().map_or(0, |message| message.seq);
         let ended = end.write(&session, at, behind);

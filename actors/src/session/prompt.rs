@@ -117,14 +117,16 @@ mod tests {
             message.seq = (begin + at + 1) as u64;
             chat.push(message);
         }
-        let (limits, mut kept) = (Limits::default(), Prompt::default());
+        let limits = Limits::default();
+        let mut kept = Prompt::default();
         let before = kept.of(&chat, None, &[], Locale::EN, &limits);
         assert!(
             before
                 .iter()
                 .any(|entry| matches!(entry, PromptMessage::User { text } if **text == *"one"))
         );
-        let (seq, at) = (chat.len() as u64 + 1, Timestamp::from_millis(2));
+        let seq = chat.len() as u64 + 1;
+        let at = Timestamp::from_millis(2);
         let content = Content::Notice { notice: Notice::TurnLeftOut };
         chat.push(ChatMessage { seq, turn: killer, at, content });
         let after = kept.of(&chat, None, &[], Locale::EN, &limits);
@@ -150,7 +152,9 @@ mod tests {
 
     #[test]
     fn it_is_what_it_would_be_if_it_were_written_anew() {
-        let (chat, limits, mut kept) = (chat(), Limits::default(), Prompt::default());
+        let chat = chat();
+        let limits = Limits::default();
+        let mut kept = Prompt::default();
         for end in 0..=chat.len() {
             for locale in [Locale::KO, Locale::KO, Locale::EN] {
                 let anew = prompt(&chat[..end], None, &[], locale, &limits);
@@ -161,7 +165,9 @@ mod tests {
 
     #[test]
     fn what_was_written_is_kept_and_not_written_anew() {
-        let (chat, limits, mut kept) = (chat(), Limits::default(), Prompt::default());
+        let chat = chat();
+        let limits = Limits::default();
+        let mut kept = Prompt::default();
         let mut envelope = |end| {
             let prompt = kept.of(&chat[..end], None, &[], Locale::EN, &limits);
             let call = prompt.iter().find_map(|entry| match entry {

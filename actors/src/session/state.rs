@@ -295,7 +295,8 @@ impl SessionState {
     fn publish_waits_for_model(&self, open: &OpenTurn) {
         let calls = &self.context.calls;
         let text = Text::WaitsForModel.in_locale(calls.languages.locale(open.options.language));
-        let (at, kind) = (calls.clock.now(), EventKind::TurnInterrupted { text });
+        let at = calls.clock.now();
+        let kind = EventKind::TurnInterrupted { text };
         self.slot.feed().publish(open.turn, at, Durability::Transient, kind);
     }
 }

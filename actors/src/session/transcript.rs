@@ -51,7 +51,9 @@ impl Chat {
         let early = early.collect();
         let mut since = Since::default();
         messages.iter().for_each(|message| since.note(&message.content));
-        let (loaded, reserved, prompt) = (last_seq, last_seq, Prompt::default());
+        let loaded = last_seq;
+        let reserved = last_seq;
+        let prompt = Prompt::default();
         Self { messages, early, shown, awaited, loaded, reserved, prompt, since }
     }
 

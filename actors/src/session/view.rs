@@ -38,7 +38,8 @@ impl ViewPage {
     }
 
     fn begin(self, earlier: &[ChatMessage]) -> usize {
-        let (mut begin, mut room) = (earlier.len(), self.max_bytes);
+        let mut begin = earlier.len();
+        let mut room = self.max_bytes;
         while let Some(message) =
             begin.checked_sub(1).map(|last| &earlier[last]).filter(|_| room > 0)
         {
@@ -81,7 +82,8 @@ mod tests {
         let (all, earlier) = ViewPage::ALL.entries(&chat);
         assert_eq!((all, earlier), (&chat[2..], None));
         for max in 1..2_000 {
-            let (mut read, mut page) = (Vec::new(), ViewPage::of(max));
+            let mut read = Vec::new();
+            let mut page = ViewPage::of(max);
             loop {
                 let (entries, earlier) = page.entries(&chat);
                 assert!(bytes(entries) <= max || entries.len() == 1, "{max}: {entries:?}");

@@ -84,7 +84,8 @@ impl Actor for StoreActor {
 impl StoreState {
     fn start_writers(&self) {
         while let Some(mut batch) = self.jobs.next_batch() {
-            let (jobs, writer) = (self.jobs.clone(), self.writer.clone());
+            let jobs = self.jobs.clone();
+            let writer = self.writer.clone();
             self.tasks.spawn(async move {
                 loop {
                     // A panic costs no other group: the writer goes on with the jobs that wait.

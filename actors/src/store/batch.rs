@@ -129,7 +129,8 @@ pub(super) fn discard(
     let PoisonedBatch { cause, by } = poisoned;
     let jobs: usize = done.iter().map(|done| done.batch.len()).sum();
     error!(error = &cause as &dyn Error, jobs, "a group of writes was discarded");
-    let (mut left, unwritten) = (VecDeque::new(), Err(unwritten(&cause)));
+    let mut left = VecDeque::new();
+    let unwritten = Err(unwritten(&cause));
     for done in done {
         match by {
             PoisonedBy::Borrower if !done.is_borrowers => {

@@ -119,7 +119,9 @@ mod tests {
         fn a_caller_that_is_told_no_finds_nothing_written_in_any_order(
             happens in prop::collection::vec(anything(), 0..24),
         ) {
-            let (mut stage, mut told, mut is_begun) = (Stage::Queued, None, false);
+            let mut stage = Stage::Queued;
+            let mut told = None;
+            let mut is_begun = false;
             for happens in happens.into_iter().chain([Happens::IsLost]) {
                 let (then, word) = stage.after(happens);
                 // The writer does a part of it, before which the caller's "no" must never have come.

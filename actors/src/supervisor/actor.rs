@@ -179,7 +179,8 @@ impl Actor for Supervisor {
         me: ActorRef<StartAnew>,
         (config, reply): Self::Arguments,
     ) -> Result<Supervising, ActorProcessingErr> {
-        let (limits, tasks) = (&config.limits, TaskTracker::new());
+        let limits = &config.limits;
+        let tasks = TaskTracker::new();
         let (health, healthy) = watch::channel(Health::Healthy);
         let writer_health = Arc::new(WriterHealth::default());
         let jobs = Jobs::new(config.store.writers(), limits);
@@ -190,7 +191,8 @@ impl Actor for Supervisor {
             health: writer_health.clone(),
             jobs: jobs.clone(),
         };
-        let (mut children, under) = (Vec::new(), (&me.get_cell(), &**limits));
+        let mut children = Vec::new();
+        let under = (&me.get_cell(), &**limits);
         let store_actor = Child::start::<StoreActor>(&mut children, arguments, None, under).await?;
         let store = StoreHandle::new(store_actor.clone(), jobs, config.store, limits);
         let confirm = Child::start::<ConfirmActor>(&mut children, (), None, under).await?;

@@ -64,7 +64,8 @@ async fn every_child_that_is_killed_comes_back_under_its_address() {
 async fn restarts<M: Message>(address: &Address<M>, count: usize) -> Vec<Option<u128>> {
     let mut took = Vec::new();
     for _ in 0..count {
-        let (begin, gone) = (Instant::now(), address.actor());
+        let begin = Instant::now();
+        let gone = address.actor();
         gone.kill();
         took.push(tokio::select! {
             _ = address.after(&gone) => Some(begin.elapsed().as_millis()),
@@ -83,7 +84,8 @@ async fn is_restarted<M: Message>(
     delays: [Option<u128>; 4],
 ) {
     let limits = Limits { max_restarts: 4, ..Limits::default() };
-    let (handles, window) = (handles(limits.clone()).await, limits.restart_window);
+    let handles = handles(limits.clone()).await;
+    let window = limits.restart_window;
     let address = address(&handles);
     assert_eq!(restarts(&address, 4).await, delays, "{actor}");
     // Timers tell the clock a millisecond late.
@@ -167,7 +169,8 @@ impl Actor for Parent {
 /// Pins what ractor says only by a text: a kill, and that it does not tell a panic from an error.
 #[tokio::test]
 async fn a_stop_a_kill_and_a_failure_are_told_apart() {
-    let (exits, ended) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
+    let exits = Arc::new(Mutex::new(Vec::new()));
+    let ended = Arc::new(Notify::new());
     let heard = Heard { exits: exits.clone(), ended: ended.clone() };
     let (parent, _) = Parent::spawn(None, Parent, heard).await.unwrap();
     let end: [fn(&ActorRef<ChildMsg>); 4] = [

@@ -68,7 +68,9 @@ impl CompletionSpan {
             { name::ERROR } = Empty,
             { name::STATUS } = Empty,
         );
-        let (model, began, first) = (model.clone(), Instant::now(), Arc::default());
+        let model = model.clone();
+        let began = Instant::now();
+        let first = Arc::default();
         Self { span, clock: CompletionClock { model, began, first }, has_ended: false }
     }
 

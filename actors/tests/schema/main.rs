@@ -49,7 +49,8 @@ fn check<T: JsonSchema + Serialize>(values: impl IntoIterator<Item = T>) {
                 assert!(!validator.is_valid(&changed), "{name} takes another {path}: {changed:#}");
             }
         }
-        let (mut said, mut shown) = (BTreeSet::new(), BTreeSet::new());
+        let mut said = BTreeSet::new();
+        let mut shown = BTreeSet::new();
         words_of_schema(&schema, &mut said);
         values.iter().for_each(|value| words_of_value(value, &mut shown));
         let missing: Vec<_> = said.difference(&shown).collect();

@@ -38,7 +38,8 @@ pub(super) fn digest() -> Digest {
 }
 
 pub(super) fn approvals() -> Vec<Approval> {
-    let (schema, resource) = (digest(), Some(digest()));
+    let schema = digest();
+    let resource = Some(digest());
     vec![
         Approval::Once,
         Approval::Always { schema, until: at(), uses: 3, resource },

@@ -50,7 +50,9 @@ async fn speed(path: &Path, pair: usize, tools: Arc<[ToolSpec]>) -> Speed {
     let begun = model.stats().tokens_generated;
     let mut running = JoinSet::new();
     for number in 0..SESSIONS {
-        let (model, heard, stop) = (Arc::clone(&model), Arc::clone(&heard), stop.clone());
+        let model = Arc::clone(&model);
+        let heard = Arc::clone(&heard);
+        let stop = stop.clone();
         let deltas = Deltas::new(move |delta| {
             if matches!(delta, CompletionDelta::Text(_)) {
                 heard.fetch_add(1, Ordering::Relaxed);

@@ -41,8 +41,11 @@ pub(crate) async fn measure(path: &Path) {
         let (gaps, stop) = heard;
         stop.cancel();
         let gaps = gaps.lock().unwrap().clone();
-        let (peace, beside) = (between(&gaps, began, came), between(&gaps, came, gone));
-        let (count, peace, beside) = (beside.len(), p99(peace), p99(beside));
+        let peace = between(&gaps, began, came);
+        let beside = between(&gaps, came, gone);
+        let count = beside.len();
+        let peace = p99(peace);
+        let beside = p99(beside);
         let later = beside.saturating_sub(peace);
         let honest = *honest.get_or_insert(later);
         println!(
@@ -88,7 +91,9 @@ async fn streams(model: &Arc<LlamaModel>) -> Heard {
     let heard: Arc<Mutex<Vec<Vec<Instant>>>> = Arc::new(Mutex::new(vec![Vec::new(); STREAMS]));
     let stop = CancellationToken::new();
     for number in 0..STREAMS {
-        let (model, heard, stop) = (Arc::clone(model), Arc::clone(&heard), stop.clone());
+        let model = Arc::clone(model);
+        let heard = Arc::clone(&heard);
+        let stop = stop.clone();
         let deltas = Deltas::new(move |_| heard.lock().unwrap()[number].push(Instant::now()));
         let asked = request(&format!("{number}"), None, vec![user("talk to me")], 7_000);
         tokio::spawn(async move { drop(model.complete(asked, deltas, stop).await) });
@@ -101,7 +106,9 @@ async fn streams(model: &Arc<LlamaModel>) -> Heard {
 async fn send(model: &Arc<LlamaModel>, text: &str, schema: Option<&Value>, until: Instant) -> u64 {
     let mut running = JoinSet::new();
     for number in 0..4 {
-        let (model, text, schema) = (Arc::clone(model), text.to_owned(), schema.cloned());
+        let model = Arc::clone(model);
+        let text = text.to_owned();
+        let schema = schema.cloned();
         running.spawn(async move {
             let mut sent = 0;
             while Instant::now() < until {

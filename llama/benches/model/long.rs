@@ -23,7 +23,8 @@ pub(crate) async fn measure(path: &Path) {
         costs.push(cost);
     }
     let median_of = |ratio: fn(&Cost) -> f64| median(costs.iter().map(ratio).collect());
-    let (gaps, first) = (median_of(Cost::of_gaps), median_of(Cost::of_first_token));
+    let gaps = median_of(Cost::of_gaps);
+    let first = median_of(Cost::of_first_token);
     println!("long: median of {TRIALS}: gaps {gaps:.2} times, first token {first:.2} times");
 }
 
@@ -81,7 +82,9 @@ async fn once(path: &Path) -> (Cost, u64) {
     let stop = CancellationToken::new();
     let mut running = JoinSet::new();
     for number in 0..STREAMS {
-        let (model, heard, stop) = (Arc::clone(&model), Arc::clone(&heard), stop.clone());
+        let model = Arc::clone(&model);
+        let heard = Arc::clone(&heard);
+        let stop = stop.clone();
         let deltas = Deltas::new(move |_| heard.lock().unwrap()[number].push(Instant::now()));
         let asked =
             request(&format!("{number}"), None, vec![user(&format!("{number:02} talks"))], 4_000);
@@ -97,7 +100,8 @@ async fn once(path: &Path) -> (Cost, u64) {
     let beside = came.elapsed();
     stop.cancel();
     running.join_all().await;
-    let (mut before, mut during) = (Vec::new(), Vec::new());
+    let mut before = Vec::new();
+    let mut during = Vec::new();
     for pair in heard.lock().unwrap().iter().flat_map(|heard| heard.windows(2)) {
         let gap = pair[1] - pair[0];
         if pair[1] >= came {

@@ -43,7 +43,8 @@ pub(crate) async fn measure(model: &Path) {
         for pair in 0..PAIRS {
             let name = format!("batched {pair}");
             let theirs = in_thread({
-                let (folder, model) = (folder.clone(), model.to_path_buf());
+                let folder = folder.clone();
+                let model = model.to_path_buf();
                 move || batched_bench(&folder, &model, sessions, tokens)
             });
             pairs.measure(ours(model, name, sessions, tokens), theirs).await;
@@ -136,7 +137,8 @@ impl Server {
         let stop = AtomicBool::new(false);
         thread::scope(|scope| {
             let streams = (0..sessions).map(|number| {
-                let (heard, stop) = (&heard, &stop);
+                let heard = &heard;
+                let stop = &stop;
                 scope.spawn(move || {
                     for _ in self.ask(number, 20 * tokens) {
                         heard.lock().unwrap().push(number);

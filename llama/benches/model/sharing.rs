@@ -45,13 +45,16 @@ async fn guess(tries: usize, guesser: &str) -> (usize, usize, [f64; 2]) {
         ..request(&format!("{name} {number}"), Some(&system), vec![user(text)], 1)
     };
     let long = |pin: usize| format!("{pin:08} is my PIN, with it I pay what I buy").repeat(3);
-    let (mut times, mut random) = (Vec::with_capacity(tries), 5_u64);
+    let mut times = Vec::with_capacity(tries);
+    let mut random = 5_u64;
     for number in 0..tries {
         let mut next = || {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             usize::try_from(random >> 40).unwrap()
         };
-        let (pin, other, is_right) = (next(), next(), next() % 2 == 0);
+        let pin = next();
+        let other = next();
+        let is_right = next() % 2 == 0;
         complete(Arc::clone(&model), asked("kim", number, &long(pin))).await;
         let guess = asked(guesser, tries + number, &long(if is_right { pin } else { other }));
         let began = Instant::now();

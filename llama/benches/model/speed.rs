@@ -52,7 +52,8 @@ impl Heard {
     pub(crate) fn speed(&self) -> Speed {
         let begin = self.0.iter().filter_map(|heard| heard.get(1)).max_by_key(|at| at.wall);
         let end = self.0.iter().filter_map(|heard| heard.last()).min_by_key(|at| at.wall);
-        let (begin, end) = (begin.unwrap(), end.unwrap());
+        let begin = begin.unwrap();
+        let end = end.unwrap();
         let inside = |at: &&Taking| begin.wall < at.wall && at.wall <= end.wall;
         let took = Taken {
             wall: end.wall - begin.wall,

@@ -31,7 +31,8 @@ impl<J> Default for Fair<J> {
 impl<J> Fair<J> {
     /// Adds a job of a user.
     pub(super) fn push(&mut self, user: UserId, job: J) {
-        let (virtual_time, came) = (self.virtual_clock, self.came);
+        let virtual_time = self.virtual_clock;
+        let came = self.came;
         self.came += 1;
         let new = || User { waiting: VecDeque::new(), is_busy: false, virtual_time };
         self.users.entry(user).or_insert_with(new).waiting.push_back((came, job));

@@ -113,7 +113,8 @@ impl<'m> KvContext<'m> {
             self.clear(self.scratch, 0);
             state?
         };
-        let (tokens, state_bytes) = (self.held.tokens(sequence), state.bytes());
+        let tokens = self.held.tokens(sequence);
+        let state_bytes = state.bytes();
         Some(Chat { tokens, from, state, state_bytes })
     }
 

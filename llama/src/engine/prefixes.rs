@@ -129,7 +129,8 @@ impl<T: Copy + PartialEq> Prefixes<T> {
 
     /// Follows a prompt from the root: each branch that has some of it, and the tokens of the prompt up to there.
     fn branches_of(&self, prompt: &[T]) -> impl Iterator<Item = (usize, usize)> {
-        let (mut at, mut tokens) = (Some(ROOT), 0);
+        let mut at = Some(ROOT);
+        let mut tokens = 0;
         std::iter::from_fn(move || {
             let child = self.child(at?, prompt.get(tokens)?)?;
             let branch = &self.branches[child].tokens;
@@ -200,7 +201,8 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         }
         let branch = &mut self.branches[at];
         let tokens = branch.tokens.split_off(len);
-        let (holders, children) = (branch.holders.clone(), std::mem::take(&mut branch.children));
+        let holders = branch.holders.clone();
+        let children = std::mem::take(&mut branch.children);
         let rest = self.add(Branch { tokens, holders: holders.clone(), parent: at, children });
         for child in self.branches[rest].children.clone() {
             self.branches[child].parent = rest;

@@ -186,7 +186,8 @@ mod tests {
             max_tokens: 1,
         };
         let (reply, _) = oneshot::channel();
-        let (deltas, cancel) = (Deltas::ignored(), Default::default());
+        let deltas = Deltas::ignored();
+        let cancel = Default::default();
         EngineRequest { request, deltas, cancel, has_begun: Arc::default(), reply }
     }
 

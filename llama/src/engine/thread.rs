@@ -107,7 +107,8 @@ fn run(
     let generator = Arc::new(generator);
     let Dialect { family, style, caveats, .. } = generator.dialect();
     let known = Loaded { name, family, style: style.clone(), caveats: caveats.clone() };
-    let (model, family) = (&known.name, family.name);
+    let model = &known.name;
+    let family = family.name;
     info!(model, context_tokens = room, cells, threads, family, "loaded the model");
     let keeps = Keeps::of(&weights, &gguf);
     let cache = Cache::new(context, keeps, tiers);
@@ -127,7 +128,8 @@ fn run(
         });
         let (ready, mut jobs) = blocking::channel();
         let writers = (0..WRITERS).map(|_| {
-            let (generator, ready) = (Arc::clone(&generator), ready.clone());
+            let generator = Arc::clone(&generator);
+            let ready = ready.clone();
             let thread = thread::Builder::new().name("madang-prompts".into());
             let thread = thread.stack_size(STACK_BYTES);
             thread.spawn_scoped(scope, move || asked.write(&generator, &ready)).map(drop)

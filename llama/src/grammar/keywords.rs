@@ -171,6 +171,7 @@ pub(super) fn counts(
             Some(_) | None => Err(unknown(keyword)),
         },
     };
-    let (min, max) = (count(least)?.unwrap_or(0), count(most)?);
+    let min = count(least)?.unwrap_or(0);
+    let max = count(most)?;
     if max.is_some_and(|max| max < min) { Err(unknown(most)) } else { Ok((min, max)) }
 }

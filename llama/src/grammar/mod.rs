@@ -123,7 +123,8 @@ impl Grammars {
     }
 
     fn follow(&self, tool: &ToolSpec, at: usize) -> Followed {
-        let (family, style) = (self.family, &self.style);
+        let family = self.family;
+        let style = &self.style;
         let new = || SchemaRules::new(family.form, style, format!("t{at}_"), &tool.parameters);
         let with_call = |schema: SchemaRules<'_>, arguments: &str| Followed {
             rules: schema.rules + &block::call(family, style, &tool.name, at, arguments),

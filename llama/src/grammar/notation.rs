@@ -74,7 +74,8 @@ impl Notation {
                 format!("/\"{}\"/ | /'{}'/", letters(JSON_LETTER), letters(PYTHON_LETTER))
             }
             Self::Braces(quote) => {
-                let (quoted, text) = (regex_of(quote), letters("(?s:.)"));
+                let quoted = regex_of(quote);
+                let text = letters("(?s:.)");
                 format!("/{quoted}/ (/{text}/ & ~/(?s:.*){quoted}(?s:.*)/) /{quoted}/")
             }
         }

@@ -157,11 +157,13 @@ fn alike(min: &str, max: &str) -> String {
     let (Some(low), Some(high)) = (min.chars().next(), max.chars().next()) else {
         return String::new();
     };
-    let (min, max) = (&min[1..], &max[1..]);
+    let min = &min[1..];
+    let max = &max[1..];
     if low == high {
         return format!("{low}{}", alike(min, max));
     }
-    let (zeros, nines) = ("0".repeat(min.len()), "9".repeat(min.len()));
+    let zeros = "0".repeat(min.len());
+    let nines = "9".repeat(min.len());
     let mut ways = Vec::new();
     let (mut from, mut to) = (u32::from(low), u32::from(high));
     if min != zeros {

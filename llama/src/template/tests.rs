@@ -280,7 +280,8 @@ fn deep() -> Vec<String> {
 /// Templates right below the bounds on their length, which are written anew as deeply as they may be.
 fn long() -> Vec<String> {
     let loops = |text: &str| {
-        let (begin, end) = ("{% for i in a %}".repeat(145), "{% endfor %}".repeat(145));
+        let begin = "{% for i in a %}".repeat(145);
+        let end = "{% endfor %}".repeat(145);
         format!("{begin}{text}{end}")
     };
     vec![

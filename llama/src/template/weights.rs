@@ -187,7 +187,8 @@ fn product(purse: &Purse, name: &str, arguments: &[Value]) -> Result<usize, Erro
         }
         _ => {
             let written = text(0);
-            let (mut digits, mut open) = (0, 0_usize);
+            let mut digits = 0;
+            let mut open = 0_usize;
             for letter in written.chars() {
                 digits = if letter.is_ascii_digit() { digits + 1 } else { 0 };
                 open = match letter {

@@ -180,7 +180,9 @@ async fn a_reader_that_is_cancelled_leaves_its_tokens_to_the_waiting_prompts() {
     };
     let cancel = CancellationToken::new();
     let reader = tokio::spawn({
-        let (model, request, cancel) = (Arc::clone(&model), asked("reader"), cancel.clone());
+        let model = Arc::clone(&model);
+        let request = asked("reader");
+        let cancel = cancel.clone();
         async move { model.complete(request, Deltas::ignored(), cancel).await }
     });
     while model.stats().prompt_tokens_evaluated < 16 {
@@ -221,11 +223,13 @@ async fn with_two_threads_a_long_prompt_is_read_by_the_prefill_worker_unless_tha
             None => options,
         };
         let model = Arc::new(LlamaModel::load(options).unwrap());
-        let (stop, mut talks) = (CancellationToken::new(), JoinSet::new());
+        let stop = CancellationToken::new();
+        let mut talks = JoinSet::new();
         let endless =
             CompletionRequest { max_tokens: 2_000, ..of_session("talks", vec![user("go")]) };
         talks.spawn({
-            let (model, stop) = (Arc::clone(&model), stop.clone());
+            let model = Arc::clone(&model);
+            let stop = stop.clone();
             async move { model.complete(endless, Deltas::ignored(), stop).await }
         });
         while model.stats().tokens_generated == 0 {

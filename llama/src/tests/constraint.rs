@@ -111,7 +111,8 @@ fn schema() -> impl Strategy<Value = Value> {
             .clone()
             .prop_map(|low| json!({"type": "integer", "minimum": low, "format": "int32"})),
         (bounds, any::<bool>()).prop_map(|((low, high), is_exclusive)| {
-            let (low, high) = (f64::from(low) / 4.0, f64::from(high) / 4.0 + 0.5);
+            let low = f64::from(low) / 4.0;
+            let high = f64::from(high) / 4.0 + 0.5;
             if is_exclusive {
                 json!({"type": "number", "exclusiveMinimum": low, "exclusiveMaximum": high})
             } else {
@@ -191,7 +192,9 @@ impl Maker<'_> {
             "null" => Value::Null,
             "boolean" => Value::from(self.roll(2) == 1),
             "string" if schema.get("format").is_some() => {
-                let (year, month, day) = (self.roll(10_000), self.roll(13), self.roll(33));
+                let year = self.roll(10_000);
+                let month = self.roll(13);
+                let day = self.roll(33);
                 Value::from(format!("{year:04}-{month:02}-{day:02}"))
             }
             "string" => {

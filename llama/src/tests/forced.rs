@@ -79,11 +79,13 @@ impl<'m> Bench<'m> {
         let prompt = writer.write(&[&user(question)]).unwrap();
         let mut next = self.vocabulary.tokenize(&spans(&prompt.pieces, &self.vocabulary.markers));
         let parser = Parser::new(self.dialect.family, &[]);
-        let (sampler, repetition) = (Sampler::new(&Sampling::default()), Repetition::new(0));
+        let sampler = Sampler::new(&Sampling::default());
+        let repetition = Repetition::new(0);
         let answer = Answer::new(parser, sampler, repetition, false);
         let mut answer = answer.calling(self.grammars.of(&self.tools));
         let mut batch = LlamaBatch::new(512, 1);
-        let (mut at, mut steps) = (0, 0);
+        let mut at = 0;
+        let mut steps = 0;
         let deltas = Deltas::ignored();
         while steps < 200 {
             batch.clear();
@@ -122,7 +124,8 @@ fn forced_tokens_say_the_same_in_fewer_steps() {
     let weights =
         Weights::load_from_file(backend(), file.path(), &LlamaModelParams::default()).unwrap();
     let bench = Bench::new(&weights, &gguf);
-    let (mut with, mut without) = (0, 0);
+    let mut with = 0;
+    let mut without = 0;
     for question in [
         "수면에 좋은 프로토콜 찾아줘",
         "감사 일기 습관으로 추가해줘",

@@ -237,7 +237,8 @@ fn instructions_stand_behind_all_that_chats_share_and_are_no_words_of_the_templa
             let own = "Be brief.<|im_end|><system>";
             let plain = written(template, system, None);
             let pieces = written(template, system, Some(own));
-            let (plain, instructed) = (text(&plain), text(&pieces));
+            let plain = text(&plain);
+            let instructed = text(&pieces);
             let at =
                 instructed.find(&format!("\n\n{own}")).unwrap_or_else(|| panic!("{instructed}"));
             assert!(plain.starts_with(&instructed[..at]), "{instructed}");

@@ -80,7 +80,8 @@ async fn in_20_000_guesses_at_another_users_text_right_ones_look_like_wrong_ones
     const GUESSES: u32 = 20_000;
     let few = options(&TinyModel::new()).max_sequences(1).resting_tokens(100);
     let mut users = Users::new(few);
-    let (mut state, mut pin) = (7, 0);
+    let mut state = 7;
+    let mut pin = 0;
     // How often each observation came with a right guess, and with a wrong one.
     let mut sights: BTreeMap<Seen, [u32; 2]> = BTreeMap::new();
     for guess in 0..GUESSES {

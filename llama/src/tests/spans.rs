@@ -99,7 +99,8 @@ proptest! {
             .sum();
         let whole: String = pieces.iter().map(Piece::text).collect();
         let spans = cut(&pieces);
-        let (mut spelled, mut specials) = (String::new(), 0);
+        let mut spelled = String::new();
+        let mut specials = 0;
         for span in &spans {
             match span {
                 Span::Special(LlamaToken(token)) => {

@@ -266,7 +266,8 @@ mod tests {
         let answer =
             r#"{"jsonrpc":"2.0","id":3,"result":{"a":[-1e3,"안\ud83d\ude00\"",{}]},"x":"é"}"#;
         for at in 0..answer.len() {
-            let (before, behind) = (&answer.as_bytes()[..at], &answer.as_bytes()[at + 1..]);
+            let before = &answer.as_bytes()[..at];
+            let behind = &answer.as_bytes()[at + 1..];
             assert!(read(before).len() <= 1, "cut off at {at}");
             for byte in *b"\"\\{}[],:0eN\n\t \x00\xed\xff" {
                 assert!(read(&[before, &[byte], behind].concat()).len() <= 1, "{byte} at {at}");

@@ -48,7 +48,8 @@ impl BulkResult {
         if self.content.is_none() && self.structured_content.is_none() {
             return None;
         }
-        let (kind, is_error) = (self.result_type, self.is_error == Some(true));
+        let kind = self.result_type;
+        let is_error = self.is_error == Some(true);
         let content = match is_error {
             true => json!([{ "type": "text", "text": "its words are too many to be shown" }]),
             false => json!([]),

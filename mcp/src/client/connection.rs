@@ -131,7 +131,8 @@ impl Connection {
         deadline: Instant,
         late: &Arc<AtomicBool>,
     ) -> Result<Self, String> {
-        let (client, pending) = (Client::default(), Pending::default());
+        let client = Client::default();
+        let pending = Pending::default();
         let (greeted, mut process) = match &entry.reach {
             Reach::Command { program, arguments, variables, folder } => {
                 let started = ServerProcess::start(

@@ -24,7 +24,8 @@ pub(super) struct EventTooLong(usize);
 
 impl Events {
     pub(super) fn new(max_bytes: usize) -> Self {
-        let (line, event) = (Vec::new(), Sse::default());
+        let line = Vec::new();
+        let event = Sse::default();
         Self { line, event, bytes: 0, max_bytes, has_begun: false, is_after_return: false }
     }
 
@@ -99,7 +100,8 @@ mod tests {
 
     /// Reads a body in pieces of this size.
     fn read(body: &[u8], size: usize, max_bytes: usize) -> Result<Vec<Sse>, EventTooLong> {
-        let (mut events, mut ended) = (Events::new(max_bytes), VecDeque::new());
+        let mut events = Events::new(max_bytes);
+        let mut ended = VecDeque::new();
         for piece in body.chunks(size) {
             events.take(piece, &mut ended)?;
         }

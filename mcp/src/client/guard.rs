@@ -190,7 +190,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_request_waits_until_it_is_answered_or_taken_back() {
-        let (pending, late) = (Pending::default(), Arc::default());
+        let pending = Pending::default();
+        let late = Arc::default();
         let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
         let mut guard = Guard::new(Coming(vec![answer]), "gh", pending.clone(), &late);
         let waits = |id| pending.of(&RequestId::Number(id)).is_some();

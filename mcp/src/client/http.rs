@@ -40,7 +40,8 @@ pub(super) fn transport(
         .reinit_on_expired_session(false);
     // A stream that broke off is a lost answer, unless its server has said when to ask for the rest.
     config.retry_config = Arc::new(NeverRetry::default());
-    let (client, pending) = (client(headers)?, pending.clone());
+    let client = client(headers)?;
+    let pending = pending.clone();
     let client = Paced { client, pending, next: Arc::new(Mutex::new(Instant::now())) };
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }

@@ -52,7 +52,8 @@ mod tests {
     #[test]
     fn a_name_that_is_cut_ends_in_a_hash_of_the_whole() {
         let long = "a".repeat(100);
-        let (one, other) = (tool_name("s", &long), tool_name("s", &format!("{long}b")));
+        let one = tool_name("s", &long);
+        let other = tool_name("s", &format!("{long}b"));
         assert_eq!((one.len(), other.len()), (64, 64));
         assert_ne!(one, other);
         assert_eq!(tool_name("s", &"a".repeat(61)), format!("s__{}", "a".repeat(61)));

@@ -53,7 +53,8 @@ fn spec(entry: &Entry, tool: &ListedTool) -> Result<ToolSpec, String> {
         ));
     }
     let schema = schema::read(&tool.schema)?;
-    let (server, original) = (visible(&entry.name), visible(&tool.name));
+    let server = visible(&entry.name);
+    let original = visible(&tool.name);
     let description = match &*described {
         "" => format!("The tool {original} of the MCP server {server}."),
         words => format!("(MCP server {server}) {words}"),

@@ -19,7 +19,8 @@ pub(super) struct Output {
 impl Output {
     /// Reads objects of at most this many bytes.
     pub(super) fn new(server: &str, pending: &Pending, max_bytes: usize) -> Self {
-        let (pending, server) = (pending.clone(), server.to_owned());
+        let pending = pending.clone();
+        let server = server.to_owned();
         Self { object: None, max_bytes, pending, server }
     }
 

@@ -158,7 +158,8 @@ impl Drop for ServerProcess {
 /// Reads a server's standard error to its end, so that the server never waits for a reader. Logs its lines, cut to a
 /// bound.
 async fn drain(server: Arc<str>, mut stderr: ChildStderr) {
-    let (mut line, mut read) = (Vec::new(), [0; 4096]);
+    let mut line = Vec::new();
+    let mut read = [0; 4096];
     while let Ok(count @ 1..) = stderr.read(&mut read).await {
         for byte in &read[..count] {
             if *byte == b'\n' {

@@ -175,7 +175,8 @@ struct Stream {
 }
 
 fn events(response: Response, id: Option<RequestId>, pending: Pending) -> BoxedSseResponse {
-    let (events, ready) = (Events::new(MAX_MESSAGE_BYTES), VecDeque::new());
+    let events = Events::new(MAX_MESSAGE_BYTES);
+    let ready = VecDeque::new();
     let stream = Stream { response, events, ready, id, pending, end: None };
     Box::pin(unfold(stream, |mut stream| async move {
         let next = stream.next().await?;

@@ -20,7 +20,8 @@ pub(super) fn outcome(server: &str, result: &Value) -> Option<ToolOutcome> {
         Some(_) => return None,
     }
     let structured = result.get("structuredContent").filter(|content| !content.is_null());
-    let (blocks, is_error) = (result.get("content").and_then(blocks_of), is_error(result));
+    let blocks = result.get("content").and_then(blocks_of);
+    let is_error = is_error(result);
     if structured.is_none() && blocks.is_none() && is_error.is_none() {
         return None;
     }

@@ -41,7 +41,8 @@ impl McpReview {
         running.ended().await;
         let candidates = candidates(entry, &list);
         let fingerprint = fingerprint(&candidates);
-        let (config, server) = (config.path().to_owned(), server.to_owned());
+        let config = config.path().to_owned();
+        let server = server.to_owned();
         Ok(Self { config, server, fingerprint, candidates })
     }
 

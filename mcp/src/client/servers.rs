@@ -149,7 +149,8 @@ impl McpServers {
         let timeout = entry.timeout;
         let supervised = Arc::new(SupervisedServer::spawn(entry, connection, &list, of_offered));
         for (tool, spec) in offered {
-            let (fingerprint, original) = (tool.fingerprint(), tool.name);
+            let fingerprint = tool.fingerprint();
+            let original = tool.name;
             let server = Arc::clone(&supervised);
             self.tools.push(Arc::new(McpTool { spec, original, fingerprint, timeout, server }));
         }
@@ -231,7 +232,8 @@ impl Clashes {
             let Ok(listed) = outcome else { continue };
             for Candidate { tool, spec } in &listed.candidates {
                 if let Ok(spec) = spec {
-                    let (original, server) = (visible(&tool.name), &entry.name);
+                    let original = visible(&tool.name);
+                    let server = &entry.name;
                     let this = format!("{original:?} of the MCP server {server:?}");
                     tools.entry(Arc::clone(&spec.name)).or_default().push(this);
                 }

@@ -128,7 +128,8 @@ impl ServerSupervisor {
     async fn serve(&self, connection: Connection, mut fingerprints: Fingerprints) {
         let Connection { service, process } = connection;
         let Client { list_changed, reports } = service.service().clone();
-        let (peer, cancel) = (service.peer().clone(), service.cancellation_token());
+        let peer = service.peer().clone();
+        let cancel = service.cancellation_token();
         let listening = tokio::spawn(Connection::listen(peer.clone(), Arc::clone(&list_changed)));
         let is_over = Arc::new(Notify::new());
         let mut closed = pin!(service.waiting());

@@ -124,7 +124,8 @@ impl Tool for McpTool {
     }
 
     fn consequence(&self, _: &Value, locale: Locale) -> Option<String> {
-        let (tool, server) = (quoted(&self.original), quoted(&self.server.name));
+        let tool = quoted(&self.original);
+        let server = quoted(&self.server.name);
         let object = Particle::Object.after(&tool);
         Some(locale.pick(
             format!("MCP 서버 {server}의 도구 {tool}{object} 실행합니다."),

@@ -51,7 +51,8 @@ mod tests {
 
     /// Reads all in pieces of this size, and marks the lines that were too long.
     fn read(text: &str, size: usize, max_bytes: usize) -> String {
-        let (mut lines, mut read) = (LineCutter::new(max_bytes), Vec::new());
+        let mut lines = LineCutter::new(max_bytes);
+        let mut read = Vec::new();
         for mut piece in text.as_bytes().chunks(size) {
             while !piece.is_empty() {
                 let (taken, line) = lines.take(piece);

@@ -102,7 +102,8 @@ where
         &mut self,
         message: TxJsonRpcMessage<Role>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
-        let (output, line) = (Arc::clone(&self.output), serde_json::to_vec(&message));
+        let output = Arc::clone(&self.output);
+        let line = serde_json::to_vec(&message);
         async move {
             let mut line = line?;
             line.push(b'\n');

@@ -106,7 +106,8 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Bounded<T> {
             JsonRpcMessage::Error(error) => error.id.clone(),
             JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => None,
         };
-        let (open, sent) = (self.open.clone(), self.transport.send(message));
+        let open = self.open.clone();
+        let sent = self.transport.send(message);
         async move {
             let sent = sent.await;
             if let Some(id) = answered {

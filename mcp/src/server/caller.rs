@@ -32,7 +32,9 @@ impl ToolCaller {
     /// Creates a caller for this user. The client asks the user's person.
     #[must_use]
     pub const fn new(user: UserId) -> Self {
-        let (language, time_zone, page) = (None, None, None);
+        let language = None;
+        let time_zone = None;
+        let page = None;
         Self { user, language, time_zone, may_decide: true, page, ask: AskWhere::Here }
     }
 

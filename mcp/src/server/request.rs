@@ -138,7 +138,8 @@ mod tests {
         let request = r#"{"jsonrpc":"2.0","id":3,"method":"ping","params":{"a":[-1e3,"안\ud83d\ude00\"",{}]}}"#;
         assert!(matches!(&read(request.as_bytes())[..], [Ok(JsonRpcMessage::Request(_))]));
         for at in 0..request.len() {
-            let (before, behind) = (&request.as_bytes()[..at], &request.as_bytes()[at + 1..]);
+            let before = &request.as_bytes()[..at];
+            let behind = &request.as_bytes()[at + 1..];
             assert!(read(before).len() <= 1, "cut off at {at}");
             for byte in *b"\"\\{}[],:0eN\n\t \x00\xed\xff" {
                 assert!(read(&[before, &[byte], behind].concat()).len() <= 1, "{byte} at {at}");

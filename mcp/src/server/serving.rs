@@ -71,7 +71,8 @@ impl ToolServer {
     /// # Errors
     /// Returns [`McpServeError::NoRandomness`] if the system provides no random numbers.
     pub fn new(runtime: Runtime, user: UserId) -> Result<Self, McpServeError> {
-        let (caller, left) = (ToolCaller::new(user), CancellationToken::new());
+        let caller = ToolCaller::new(user);
+        let left = CancellationToken::new();
         Ok(Self { runtime, caller, seal: Seal::random()?, left })
     }
 

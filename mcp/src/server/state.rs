@@ -65,7 +65,8 @@ mod tests {
 
     #[test]
     fn a_state_opens_for_its_user_tool_and_arguments_alone() {
-        let (seal, other) = (Seal::of_key([1; 32]), Seal::random().unwrap());
+        let seal = Seal::of_key([1; 32]);
+        let other = Seal::random().unwrap();
         let bound = |user: &str, tool: &str, arguments: &str| {
             bound_to(&UserId::new(user).unwrap(), tool, arguments)
         };

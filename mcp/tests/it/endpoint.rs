@@ -161,7 +161,8 @@ async fn a_name_that_is_longer_than_any_needs_to_be_is_refused() {
     let offered = Offered::new().await;
     let endpoint = ToolEndpoint::new(offered.runtime.clone(), [7; 32], EndpointLimits::default());
     let session = InSession::begin(&endpoint).await;
-    let (fits, long) = ("x".repeat(256), "x".repeat(257));
+    let fits = "x".repeat(256);
+    let long = "x".repeat(257);
     for (id, token, is_refused) in
         [(&fits, &fits, false), (&long, &fits, true), (&fits, &long, true)]
     {

@@ -28,7 +28,8 @@ impl HttpServer {
         let heads = Arc::new(Mutex::new(Vec::new()));
         let mind = Arc::new(Mutex::new(Mind::new(script.0.clone())));
         // The mode is empty, that of a hasty server, or the address to which everything is sent on.
-        let (kept, mode) = (Arc::clone(&heads), script.0["mode"].as_str().unwrap().to_owned());
+        let kept = Arc::clone(&heads);
+        let mode = script.0["mode"].as_str().unwrap().to_owned();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 tokio::spawn(answer(stream, Arc::clone(&mind), Arc::clone(&kept), mode.clone()));
@@ -47,7 +48,8 @@ async fn answer(
 ) {
     let mut stream = BufReader::new(stream);
     loop {
-        let (mut head, mut length) = (String::new(), 0);
+        let mut head = String::new();
+        let mut length = 0;
         loop {
             let mut line = String::new();
             if stream.read_line(&mut line).await.unwrap_or(0) == 0 {

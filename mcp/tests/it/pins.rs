@@ -163,7 +163,8 @@ async fn the_lock_is_its_owners_alone_and_nothing_is_read_or_written_through_a_l
         os::unix::fs::{PermissionsExt as _, symlink},
     };
     let folder = ConfigFolder::new();
-    let (lock, other) = (folder.notes().join("madang.mcp.lock"), folder.notes().join("other"));
+    let lock = folder.notes().join("madang.mcp.lock");
+    let other = folder.notes().join("other");
     fs::write(&other, "of another").unwrap();
     // The name under which the file is written before it takes the place of the old one can be guessed.
     symlink(&other, lock.with_extension(format!("lock.{}", std::process::id()))).unwrap();

@@ -148,7 +148,8 @@ impl Offered {
         } else {
             ClientLifecycleMode::Discover { preferred_versions: vec![version.clone()] }
         };
-        let (shown, heard) = (Arc::clone(&person.shown), Arc::clone(&person.heard));
+        let shown = Arc::clone(&person.shown);
+        let heard = Arc::clone(&person.heard);
         let service = person.serve_with_lifecycle(theirs, lifecycle).await.unwrap();
         Client { service, serving, shown, heard }
     }

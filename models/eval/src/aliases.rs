@@ -89,7 +89,8 @@ impl Aliases {
 
 /// Replaces the ids of a text.
 fn replaced(text: &str, mut other: impl FnMut(Uuid) -> Uuid) -> String {
-    let (mut out, mut rest) = (String::with_capacity(text.len()), text);
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let id = rest.get(..LENGTH).filter(|id| id.is_ascii()).and_then(|id| id.parse().ok());
         match id {
@@ -117,7 +118,8 @@ mod tests {
 
     fn result(envelope: &str) -> PromptMessage {
         let call = CallId::new(Uuid::nil());
-        let (name, arguments) = ("find".into(), "{}".into());
+        let name = "find".into();
+        let arguments = "{}".into();
         PromptMessage::ToolCall { opaque: None, call, name, arguments, envelope: envelope.into() }
     }
 
@@ -132,7 +134,8 @@ mod tests {
     fn whatever_the_ids_are_the_model_reads_the_same() {
         let read = || {
             let mut aliases = Aliases::new("case", 1_773_457_200_000);
-            let (first, second) = (Uuid::now_v7(), Uuid::now_v7());
+            let first = Uuid::now_v7();
+            let second = Uuid::now_v7();
             let text = format!(r#"{{"items":["{first}","{second}"],"가":"{first}"}}"#);
             shown(&mut aliases, &text)
         };

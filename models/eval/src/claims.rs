@@ -172,7 +172,8 @@ pub(crate) fn asks(text: &str, language: Language) -> bool {
 /// Finds a past tense that is neither negated nor supposed.
 fn says_past(sentence: &str, word: &str) -> bool {
     sentence.match_indices(word).any(|(index, _)| {
-        let (before, after) = (&sentence[..index], &sentence[index + word.len()..]);
+        let before = &sentence[..index];
+        let after = &sentence[index + word.len()..];
         let is_negated = before.ends_with("안 ") || before.ends_with("못 ");
         !is_negated && !SUPPOSING_KO.iter().any(|ending| after.starts_with(ending))
     })
@@ -218,7 +219,9 @@ fn words(text: &str) -> impl Iterator<Item = String> {
 
 /// Removes quotations. An apostrophe between letters is no quotation mark.
 fn unquoted(text: &str) -> String {
-    let (mut out, mut open, mut before) = (String::new(), None, ' ');
+    let mut out = String::new();
+    let mut open = None;
+    let mut before = ' ';
     let mut letters = text.chars().peekable();
     while let Some(c) = letters.next() {
         let is_apostrophe = before.is_alphanumeric()

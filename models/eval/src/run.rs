@@ -106,7 +106,8 @@ pub(crate) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     let runtime = builder.start().await.map_err(Failure::of)?;
     let person = runtime.user(PERSON).map_err(Failure::of)?;
     let session = person.session(&case.id).await.map_err(Failure::of)?;
-    let (known, cast) = (NamedResults::new(), stage.cast);
+    let known = NamedResults::new();
+    let cast = stage.cast;
     let mut running = CaseRun { case, runtime, session, player, clock, known, cast };
     let seen = running.run().await;
     running.runtime.shutdown().await.map_err(Failure::of)?;
@@ -166,7 +167,8 @@ impl CaseRun<'_> {
         let running = self.runtime.begin(wanted.language(self.case.language.tag())).await;
         let report = running.map_err(Failure::of)?.ended().await;
         let Some(ToolOutcome::Ok(ok)) = report.record.outcome else {
-            let (name, envelope) = (&call.name, report.envelope);
+            let name = &call.name;
+            let envelope = report.envelope;
             return Err(self.failed(&format!("{name} in its setup gave {envelope}")));
         };
         if let Some(name) = &call.known_as {

@@ -40,7 +40,8 @@ fn half_right(home: &Home, cases: &Path, options: &[&str]) -> Ended {
         json!({ "text": "안녕하세요." }),
     ];
     let script = home.file("script.jsonl", script.map(|line| line.to_string()).join("\n"));
-    let (cases, script) = (cases.to_str().unwrap(), script.to_str().unwrap());
+    let cases = cases.to_str().unwrap();
+    let script = script.to_str().unwrap();
     home.run(&[&["--cases", cases, "--script", script], options].concat())
 }
 

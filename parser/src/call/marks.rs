@@ -56,7 +56,8 @@ impl Marks {
 
     /// Returns whether more has come than the end of the last call.
     pub(super) fn has_begun(&self, rest: &str) -> bool {
-        let (rest, after) = (rest.trim(), self.after.trim());
+        let rest = rest.trim();
+        let after = self.after.trim();
         !after.starts_with(rest)
             && rest.strip_prefix(after).is_none_or(|rest| !rest.trim().is_empty())
     }
@@ -75,7 +76,8 @@ impl Marks {
 
 /// Returns whether a text is this text of the family, apart from blanks around it.
 fn fits(family: &str, text: &str) -> bool {
-    let (family, text) = (family.trim(), text.trim());
+    let family = family.trim();
+    let text = text.trim();
     match family.split_once(ID) {
         None => family == text,
         Some((begin, end)) => text.starts_with(begin) && text.ends_with(end),

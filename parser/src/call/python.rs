@@ -33,7 +33,8 @@ pub(super) fn to_json(text: &str) -> Option<String> {
             }
             _ => {
                 let len = rest.find([',', ')', ']', '}', '=', ':']).unwrap_or(rest.len());
-                let (word, behind) = (rest[..len].trim_end(), &rest[len..]);
+                let word = rest[..len].trim_end();
+                let behind = &rest[len..];
                 if is_outermost && behind.starts_with('=') {
                     json.push_str(&Value::from(word).to_string());
                     json.push(':');

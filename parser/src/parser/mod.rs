@@ -215,7 +215,8 @@ impl Parser {
             State::Thinking => self.think(found),
             State::Calls(scan) => {
                 let Some(seen) = scan.look(&self.rest) else { return false };
-                let (has_calls, is_single) = (scan.has_calls(), scan.is_single());
+                let has_calls = scan.has_calls();
+                let is_single = scan.is_single();
                 match seen {
                     Seen::Call(end) => {
                         let call: String = self.rest.drain(..end).collect();

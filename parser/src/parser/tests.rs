@@ -227,7 +227,8 @@ fn where_tokens_are_part_of_an_opening_no_text_like_theirs_is() {
     // The sign of a token cannot be written either.
     let forged = dsml.replace("｜DSML｜", &format!("{TOKEN}｜DSML｜"));
     assert!(matches!(&*parse(parser(), &[&*forged]), [Segment::Text(_)]));
-    let (mut parser, mut found) = (parser(), Vec::new());
+    let mut parser = parser();
+    let mut found = Vec::new();
     for piece in dsml.split_inclusive("｜DSML｜") {
         let (text, token) =
             piece.strip_suffix("｜DSML｜").map_or((piece, None), |text| (text, Some("｜DSML｜")));
@@ -282,7 +283,8 @@ fn the_token_of_an_unknown_call_opens_it_anywhere() {
 #[test]
 fn a_token_that_opens_nothing_has_no_text() {
     let parser = Parser::new(&GPT_OSS, &[]).guarding(vec!["<|message|>".to_owned()]);
-    let (mut parser, mut found) = (parser, Vec::new());
+    let mut parser = parser;
+    let mut found = Vec::new();
     parser.push("2 <|message|> ", &mut found);
     parser.push_token("<|message|>", &mut found);
     parser.push("3", &mut found);

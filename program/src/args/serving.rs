@@ -89,7 +89,8 @@ pub(crate) struct JwtOptions {
 impl JwtOptions {
     pub(crate) fn issuer(&self) -> Option<JwtIssuer> {
         let Self { jwt, jwt_issuer, jwt_audience, jwt_prefix } = self;
-        let (issuer, audience) = (jwt_issuer.as_deref()?, jwt_audience.as_deref()?);
+        let issuer = jwt_issuer.as_deref()?;
+        let audience = jwt_audience.as_deref()?;
         Some(JwtIssuer::new(jwt.as_ref()?, issuer, audience, jwt_prefix.clone()))
     }
 }

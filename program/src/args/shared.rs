@@ -37,7 +37,8 @@ pub(crate) struct ModelChoice {
 impl ModelChoice {
     /// Chooses this file, or the bundled model.
     pub(crate) fn of_file(model: Option<PathBuf>, engine: EngineHost) -> Self {
-        let (remote, tuning) = (Remote::default(), Tuning::default());
+        let remote = Remote::default();
+        let tuning = Tuning::default();
         Self { model, hf: None, sha256: None, script: None, remote, engine, tuning }
     }
 }

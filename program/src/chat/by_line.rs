@@ -80,7 +80,8 @@ impl Line {
                 Self::Arguments => match typed_json::read(&line) {
                     Ok(arguments) => Decision::Edit { arguments },
                     Err(error) => {
-                        let (line_number, column) = (error.line(), error.column());
+                        let line_number = error.line();
+                        let column = error.column();
                         let breach = madang::tool::Breach::NotJson { line: line_number, column };
                         screen.say(&LibraryText::Breach(&breach).in_locale(locale.locale()));
                         initial = line;

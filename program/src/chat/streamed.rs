@@ -30,7 +30,8 @@ impl Streamed {
     /// line of its own.
     pub(super) fn message(&mut self, text: &str) -> String {
         let shown = std::mem::take(&mut self.shown);
-        let (shown, text) = (shown.trim_start(), text.trim());
+        let shown = shown.trim_start();
+        let text = text.trim();
         if shown.is_empty() {
             return text.to_owned();
         }

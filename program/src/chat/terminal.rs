@@ -289,7 +289,8 @@ impl Terminal {
         if !self.question.has_more() {
             return Ok(());
         }
-        let (shown, total) = (self.question.shown(), self.question.total());
+        let shown = self.question.shown();
+        let total = self.question.total();
         self.prompt(&Text::More { shown, total }.in_locale(self.locale))
     }
 

@@ -38,7 +38,8 @@ fn specific(tool: &str, data: &Value, locale: UiLanguage) -> Option<String> {
             (format!("진행 중인 습관은 {items}입니다."), format!("Active habits: {items}."))
         }
         "get_streak" => {
-            let (title, current) = (text("title")?, number("current")?);
+            let title = text("title")?;
+            let current = number("current")?;
             let days = if current == 1 { "day" } else { "days" };
             (
                 format!("{title}: {current}일째 이어 가고 있습니다."),
@@ -47,7 +48,8 @@ fn specific(tool: &str, data: &Value, locale: UiLanguage) -> Option<String> {
         }
         "add_habit" => added(data, &text("title")?, number("habit_id")?),
         "log_tracker_entry" => {
-            let (habit, is_done) = (number("habit_id")?, data.get("value")? == "done");
+            let habit = number("habit_id")?;
+            let is_done = data.get("value")? == "done";
             let day = plain(data.get("date")?.as_str()?);
             let (ko, en) = if is_done { ("완료", "done") } else { ("빈칸", "blank") };
             let particle = Particle::As.after(ko);
@@ -93,7 +95,8 @@ fn items(data: &Value, locale: UiLanguage) -> Option<String> {
 }
 
 fn added(data: &Value, title: &str, number: u64) -> (String, String) {
-    let (topic, object) = (Particle::Topic.after(title), Particle::Object.after(title));
+    let topic = Particle::Topic.after(title);
+    let object = Particle::Object.after(title);
     if data.get("already_active") == Some(&Value::Bool(true)) {
         (
             format!("{title}{topic} 이미 {number}번 습관입니다. 바뀐 것이 없습니다."),

@@ -276,7 +276,8 @@ mod tests {
         let cache = |quant: &str| {
             HubCache::new(folder.path(), &format!("some-one/a_model:{quant}").parse().unwrap())
         };
-        let (older, newer) = ("a".repeat(40), "b".repeat(40));
+        let older = "a".repeat(40);
+        let newer = "b".repeat(40);
         for (commit, file) in [(&older, "m-Q4_K_M.gguf"), (&newer, "m-Q8_0.gguf")] {
             let path = cache("Q8_0").link(commit, file);
             create_folder_of(&path).unwrap();

@@ -121,7 +121,8 @@ impl<'a> Split<'a> {
             let is_number = text.len() == 5 && text.bytes().all(|b| b.is_ascii_digit());
             text.parse().ok().filter(|_| is_number)
         };
-        let (number, count) = (digits(number)?, digits(count)?);
+        let number = digits(number)?;
+        let count = digits(count)?;
         (is_gguf(ending) && count > 0).then_some(Self { stem, number, count, ending })
     }
 

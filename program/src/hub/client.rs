@@ -189,7 +189,8 @@ impl Client {
             (status, _) => return Err(no_hubs_status(&host, status)),
         };
         if let Some(has) = has.filter(|has| *has != content.bytes) {
-            let (file, should) = (&file.name, content.bytes);
+            let file = &file.name;
+            let should = content.bytes;
             return Err(HubError::new(format!(
                 "{host} has {file} in another length than its own listing says ({has} instead of {should} bytes): try again later, or give another model"
             )));

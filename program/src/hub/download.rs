@@ -62,7 +62,8 @@ impl Download<'_> {
         before: u64,
         waits: impl FnOnce(),
     ) -> Result<(), HubError> {
-        let (blob, growing) = (self.cache.blob(content), self.cache.incomplete(content));
+        let blob = self.cache.blob(content);
+        let growing = self.cache.incomplete(content);
         if cache::is_complete(&blob, content) {
             return Ok(());
         }
@@ -140,7 +141,8 @@ impl Download<'_> {
                 piece.ok_or_else(|| io::Error::from(io::ErrorKind::UnexpectedEof).into())
             });
             let piece = came.map_err(|cause| {
-                let (have, all) = (HumanBytes(growing.bytes), HumanBytes(content.bytes));
+                let have = HumanBytes(growing.bytes);
+                let all = HumanBytes(content.bytes);
                 let file = &file.name;
                 HubError::new(format!(
                     "the download of {file} broke off after {have} of {all}: try again, and it goes on from there"

@@ -34,7 +34,9 @@ impl Lock {
         let lock = OpenOptions::new().create(true).truncate(false).write(true).open(path);
         let lock = lock.map_err(error)?;
         let bytes = || cache::bytes_named(growing);
-        let (mut waits, mut known, mut waited) = (Some(waits), bytes(), Duration::ZERO);
+        let mut waits = Some(waits);
+        let mut known = bytes();
+        let mut waited = Duration::ZERO;
         loop {
             match lock.try_lock() {
                 Ok(()) => return Ok(Self { _held: lock }),

@@ -114,7 +114,8 @@ async fn update(
     if let Some((older, had)) = snapshot.and_then(|snapshot| cache.origin(snapshot))
         && had != model[0].1.sha256
     {
-        let (now, older) = (name.at(&commit).to_string(), name.at(&older).to_string());
+        let now = name.at(&commit).to_string();
+        let older = name.at(&older).to_string();
         output::notice(&Text::ModelChanged { now: &now, older: &older }.in_locale(locale));
     }
     let missing = model.iter().filter(|(file, content)| !cache.has(&commit, &file.name, content));

@@ -27,7 +27,8 @@ const PIECE_BYTES: usize = 256 << 10;
 impl Sum {
     /// Computes the checksum of a file.
     pub(super) fn of(path: &Path) -> io::Result<Self> {
-        let (mut file, mut sum) = (File::open(path)?, Sha256::new());
+        let mut file = File::open(path)?;
+        let mut sum = Sha256::new();
         let mut piece = vec![0; PIECE_BYTES];
         loop {
             match file.read(&mut piece) {

@@ -21,7 +21,8 @@ const MAX_NAMED: usize = 5;
 
 /// Repairs the files once, and prints the changes.
 pub(crate) async fn run(Notes::Repair(wanted): Notes) -> Result<(), Failure> {
-    let (path, user) = (setup::database_path(&wanted.database)?, wanted.person.user.clone());
+    let path = setup::database_path(&wanted.database)?;
+    let user = wanted.person.user.clone();
     let store = setup::store(&wanted.database, &Toolkits { names: vec![Toolkit::Notes] }).await?;
     let folder = folder(wanted.workspace.folder.as_deref(), &path, &user);
     let done = repair(&store, user, &folder).await;

@@ -111,7 +111,8 @@ async fn no_token_of_one_session_reaches_another() {
         if chats.len() == AT_ONCE {
             said.extend(chats.join_next().await.map(Result::unwrap));
         }
-        let (model, tools) = (Arc::clone(&model), Arc::clone(&tools));
+        let model = Arc::clone(&model);
+        let tools = Arc::clone(&tools);
         chats.spawn(async move { (number, chat(model, number, tools).await) });
     }
     said.extend(chats.join_all().await);

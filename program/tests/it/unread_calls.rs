@@ -39,7 +39,8 @@ async fn chat(
     let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     let end = session.send("hello").await.unwrap().ended().await.unwrap();
     let messages = session.state().await.unwrap().messages;
-    let (mut calls, mut words) = (Vec::new(), None);
+    let mut calls = Vec::new();
+    let mut words = None;
     for message in &messages {
         match &message.content {
             Content::ToolCall(record) => calls.push(match &record.outcome {

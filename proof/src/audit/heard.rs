@@ -64,7 +64,8 @@ impl Session {
         }
         for entry in &self.story.entries {
             let Some((at, end)) = &entry.end else { continue };
-            let (cursor, turn) = (EventCursor::of_entry(entry.message.seq), entry.message.turn);
+            let cursor = EventCursor::of_entry(entry.message.seq);
+            let turn = entry.message.turn;
             cursors.extend([cursor.error(), cursor.end()]);
             let ends = received.get(&cursor.end()).into_iter().flatten().filter(|event| {
                 (event.turn, event.at) == (turn, *at)
@@ -74,7 +75,8 @@ impl Session {
                 (event.turn, event.at) == (turn, *at)
                     && matches!(&event.kind, EventKind::Error { error, .. } if Some(error) == end.error.as_ref())
             });
-            let (ends, errors) = (ends.count(), errors.count());
+            let ends = ends.count();
+            let errors = errors.count();
             let (most, is_dead) =
                 ((1, usize::from(end.error.is_some())), moment == Moment::AfterDeath);
             let is_part = ends <= most.0 && errors <= most.1;
@@ -130,6 +132,7 @@ fn is_same_call(reported: &CallRecord, stored: &CallRecord) -> bool {
     if reported.resolved_by.is_some() || stored.resolved_by.is_none() {
         return reported == stored;
     }
-    let (effect, resolved_by) = (reported.effect, None);
+    let effect = reported.effect;
+    let resolved_by = None;
     effect == Effect::Unknown && *reported == CallRecord { effect, resolved_by, ..stored.clone() }
 }

@@ -201,7 +201,8 @@ async fn killed(
     remote: Option<Remote>,
 ) -> Result<(Clock, KillFigures), Box<dyn Error>> {
     let name = if remote.is_some() { "remote" } else { "kill  " };
-    let (mut clock, mut all) = (Clock::new(), KillFigures::default());
+    let mut clock = Clock::new();
+    let mut all = KillFigures::default();
     let (tell, mut told) = mpsc::unbounded_channel::<Findings>();
     let mut drivers = JoinSet::new();
     for number in 0..SIDE_BY_SIDE {
@@ -268,7 +269,9 @@ async fn serve(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
 
 async fn power(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let mut clock = Clock::new();
-    let (mut cuts, mut dropped, mut acknowledged) = (0, 0, 0);
+    let mut cuts = 0;
+    let mut dropped = 0;
+    let mut acknowledged = 0;
     for trial in 0..dose.trials {
         let seed = dose.seed.wrapping_add(trial);
         let trial = Trial { seed, chats: 8, turns: 10, cuts: 200, synced: Synced::Full };
@@ -292,7 +295,10 @@ const RUN_AGAIN: u64 = 10;
 fn simulation(dose: &Dose) -> Findings {
     let seeds = dose.seeds;
     let mut clock = Clock::new();
-    let (mut turns, mut deaths, mut handlers, mut lines) = (0, 0, 0, 0);
+    let mut turns = 0;
+    let mut deaths = 0;
+    let mut handlers = 0;
+    let mut lines = 0;
     for number in 0..seeds {
         let seed = dose.seed.wrapping_add(number);
         let turns_a_seed = dose.turns / seeds;
@@ -322,7 +328,8 @@ fn simulation(dose: &Dose) -> Findings {
 
 fn away(dose: &Dose) -> Findings {
     let mut clock = Clock::new();
-    let (mut deaths, mut answered) = (0, 0);
+    let mut deaths = 0;
+    let mut answered = 0;
     for number in 0..dose.seeds {
         let seed = dose.seed.wrapping_add(number);
         let mistake = dose.mistake(AwayMistake::named);
@@ -341,7 +348,9 @@ fn away(dose: &Dose) -> Findings {
 
 fn late(dose: &Dose) -> Findings {
     let mut clock = Clock::new();
-    let (mut lost, mut late, mut answered) = (0, 0, 0);
+    let mut lost = 0;
+    let mut late = 0;
+    let mut answered = 0;
     for number in 0..dose.seeds {
         let seed = dose.seed.wrapping_add(number);
         let mistake = dose.mistake(LateMistake::named);
@@ -360,7 +369,8 @@ fn late(dose: &Dose) -> Findings {
 
 async fn stress(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
     let mut clock = Clock::new();
-    let (mut turns, mut kills) = (0, 0);
+    let mut turns = 0;
+    let mut kills = 0;
     for number in 0..dose.runs {
         let seed = dose.seed.wrapping_add(number);
         let stress = Stress {

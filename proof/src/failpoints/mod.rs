@@ -118,7 +118,8 @@ pub async fn afterwards(folder: &Path, known: Oracle) -> Findings {
 
 async fn begin(folder: &Path, scene: &Scene) -> Option<Arc<Life>> {
     let store = SqliteStore::open(folder.join(DATABASE)).migrations("proof", &EFFECTS);
-    let (scene, store) = (scene.clone(), store.await.ok()?);
+    let scene = scene.clone();
+    let store = store.await.ok()?;
     // A separate task, because a panic inside of the runtime's call ends it.
     tokio::spawn(async move { scene.begin(store).await }).await.ok()?.ok()
 }

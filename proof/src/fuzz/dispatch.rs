@@ -57,7 +57,8 @@ impl TestRuntime {
     fn new() -> Self {
         let clock = tokio::runtime::Builder::new_current_thread().enable_all().build();
         let clock = clock.expect("a runtime of one thread");
-        let (store, runs) = (MemoryStore::new(), Runs::default());
+        let store = MemoryStore::new();
+        let runs = Runs::default();
         let runtime = Runtime::builder()
             .model(ScriptedModel::new([]))
             .store(store.clone())

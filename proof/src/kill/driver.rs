@@ -98,7 +98,9 @@ impl Campaign {
                 server = Some(ToolServer::start().await.expect("there is a free port"));
             }
             let sessions = sessions(self.seed, self.chats);
-            let (campaign, folder, said) = (self, folder.path(), Said::default());
+            let campaign = self;
+            let folder = folder.path();
+            let said = Said::default();
             let mut lives = Lives { campaign, folder, sessions, server, said, life: 0 };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {

@@ -45,7 +45,9 @@ pub(crate) async fn gives_up(
             result: CallResult::Shown,
             decided_by: None,
         };
-        let (session, call, transition) = (row.session, row.call, Transition::Ended(ended));
+        let session = row.session;
+        let call = row.call;
+        let transition = Transition::Ended(ended);
         writes.push(Write::Call { session, call, at, transition });
     }
     for open in store.interrupted().await? {

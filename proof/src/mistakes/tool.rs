@@ -46,7 +46,9 @@ pub(crate) fn tools(
         if mistake == Mistake::ToolCallsItselfHarmless && spec.effect == EffectPolicy::Destructive {
             spec.effect = EffectPolicy::Write;
         }
-        let (mail, store, first) = (mail.clone(), store.clone(), Mutex::default());
+        let mail = mail.clone();
+        let store = store.clone();
+        let first = Mutex::default();
         Arc::new(MistakenTool { tool, mail, mistake, spec, store, first }) as Arc<dyn Tool>
     };
     tools.into_iter().map(wrapped).collect()
@@ -127,7 +129,8 @@ impl Tool for MistakenTool {
             } else if let (true, Some(mail)) =
                 (makes(Mistake::ToolWritesAsReader) && self.is(Act::Look), &self.mail)
             {
-                let (access, prepared) = (Access::None, Prepared::default());
+                let access = Access::None;
+                let prepared = Prepared::default();
                 mail.call(arguments.clone(), prepared, &ctx, access).await?;
             } else if self.writes_elsewhere() {
                 return self.call_elsewhere(arguments, &ctx).await;

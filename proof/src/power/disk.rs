@@ -50,7 +50,8 @@ impl Disk {
         let file = self.0.entry(name.clone()).or_default();
         match what {
             FileEvent::Write { at, bytes } => {
-                let (mut at, mut rest) = (*at, &**bytes);
+                let mut at = *at;
+                let mut rest = &**bytes;
                 while !rest.is_empty() {
                     let (piece, behind) = rest.split_at((SECTOR - at % SECTOR).min(rest.len()));
                     file.since.push(Change::Write { at, bytes: piece.into() });

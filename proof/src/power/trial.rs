@@ -71,7 +71,9 @@ impl Trial {
         let mut dice = Dice::new(self.seed);
         let mut moments = self.moments(&events, &mut dice);
         moments.sort_unstable();
-        let (mut disk, mut oracle, mut done) = (Disk::default(), Oracle::default(), 0);
+        let mut disk = Disk::default();
+        let mut oracle = Oracle::default();
+        let mut done = 0;
         let mut figures = CutFigures::default();
         for moment in moments {
             for event in &events[done..moment] {
@@ -118,7 +120,8 @@ impl Trial {
     }
 
     fn scene(&self, known: Oracle, sink: Sink) -> Scene {
-        let (fate, witness) = (Fate::real(self.seed, None), Witness::new(known, sink));
+        let fate = Fate::real(self.seed, None);
+        let witness = Witness::new(known, sink);
         Scene::hurried(self.sessions(), fate, witness)
     }
 

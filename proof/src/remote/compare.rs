@@ -58,7 +58,9 @@ pub(crate) fn compare(
 fn compare_call(row: &LedgerRow, all: &[&Received], oracle: &Oracle, findings: &mut Findings) {
     let tool = RemoteTool::called(&row.name);
     let mut finds = |counter, what: &str| {
-        let (name, call, effect) = (&row.name, row.call, row.effect);
+        let name = &row.name;
+        let call = row.call;
+        let effect = row.effect;
         findings.find(counter, format!("{name} {call}, effect {effect:?}: {what}; {all:?}"));
     };
     let token = token_of(&row.arguments);

@@ -65,7 +65,8 @@ impl Client {
 
     /// Lives until it is told to stop, and then until it has heard everything.
     pub(super) async fn live(self: Arc<Self>, stop: CancellationToken) {
-        let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let over = CancellationToken::new();
+        let tasks = TaskTracker::new();
         // A client that is dropped reads no more.
         let _gone = over.clone().drop_guard();
         self.opens().await;
@@ -196,7 +197,8 @@ impl Client {
 
     /// Submits a text one to three times, at once or one after the other.
     async fn submits(self: Arc<Self>, submitted: &Arc<Submitted>) -> Option<TurnId> {
-        let (times, at_once) = (1 + self.below(3), self.below(2) == 0);
+        let times = 1 + self.below(3);
+        let at_once = self.below(2) == 0;
         let mut turn = None;
         let mut tries = JoinSet::new();
         for number in 0..times {
@@ -274,7 +276,8 @@ impl Client {
     ) -> Option<TurnId> {
         loop {
             let Some(answer) = self.posts(&request).await else { continue };
-            let (status, turn) = (answer.status, turn_of(&answer));
+            let status = answer.status;
+            let turn = turn_of(&answer);
             // The turn that keeps the session busy is another one.
             if let Some(turn) = turn.filter(|_| status != 409) {
                 self.site.figures().abroad += 1;

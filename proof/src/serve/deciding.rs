@@ -50,21 +50,24 @@ impl Client {
         };
         let index = self.site.witness.decides(call, answered);
         self.site.figures().decisions += 1;
-        let (mut devices, mut others) = (JoinSet::new(), JoinSet::new());
+        let mut devices = JoinSet::new();
+        let mut others = JoinSet::new();
         self.site.figures().decisions_abroad += abroad.len() as u64;
         for sent in abroad {
             let client = self.clone();
             others.spawn(async move { client.insists_on_head(&sent).await });
         }
         for sent in native.iter().cycle().take(1 + self.below(4) as usize / 3) {
-            let (client, sent) = (self.clone(), sent.clone());
+            let client = self.clone();
+            let sent = sent.clone();
             devices.spawn(async move { client.insists(&sent).await });
         }
         let answers: Vec<(u16, Value)> = devices.join_all().await;
         let statuses = others.join_all().await.into_iter().map(|status| (status, Value::Null));
         let counting = answers.iter().filter(|(status, _)| *status == 200);
         let first = |(_, body): &&(u16, Value)| body["already"] != true;
-        let (times, firsts) = (counting.clone().count(), counting.filter(first).count());
+        let times = counting.clone().count();
+        let firsts = counting.filter(first).count();
         if firsts > 1 {
             let what = format!("a decision about {call} counts twice: {answers:?}");
             self.site.finds(Counter::Doubled, what);

@@ -101,7 +101,8 @@ impl ServeCampaign {
                 way = Some(started);
             }
             let host = format!("127.0.0.1:{port}");
-            let (patience, figures) = (self.patience, figures.clone());
+            let patience = self.patience;
+            let figures = figures.clone();
             let site = Site { address, host, sessions, witness, patience, figures };
             let lives = Lives { campaign: self, folder: folder.path(), site: site.into(), port };
             // More of them where there are too few keys yet.
@@ -223,7 +224,8 @@ fn sessions_with_tokens(folder: &Path, clients: usize) -> Vec<(SessionPlan, Stri
     let file = TokenFile::new(folder.join(TOKENS));
     let with_token = |plan: SessionPlan| {
         let user = UserId::new(plan.user.as_str()).expect("it is short");
-        let (holder, scopes) = (TokenHolder::User(user), TokenScopes::OF_PERSON);
+        let holder = TokenHolder::User(user);
+        let scopes = TokenScopes::OF_PERSON;
         let secret = file.add(&plan.user, holder, scopes, None);
         let secret = secret.expect("a new folder can be written to");
         (plan, secret.reveal().to_owned())

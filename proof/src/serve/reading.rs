@@ -91,7 +91,8 @@ impl Client {
     }
 
     fn hears(self: &Arc<Self>, event: SessionEvent, tasks: &TaskTracker) {
-        let (event, at) = (Arc::new(event), now());
+        let event = Arc::new(event);
+        let at = now();
         self.site.note(Line::Heard { session: self.number, at, event: event.clone() });
         self.site.figures().heard += 1;
         if let EventKind::ApprovalRequested { request } = &event.kind {

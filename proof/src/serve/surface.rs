@@ -70,7 +70,8 @@ impl Surface {
         request: &ApprovalRequest,
         decision: &Decision,
     ) -> Option<HttpRequest> {
-        let (call, digest) = (request.call, request.digest);
+        let call = request.call;
+        let digest = request.digest;
         let id = format!("{call}:{digest}");
         match self {
             Self::Native => {

@@ -58,7 +58,8 @@ impl Away {
             // Some of the turns wait for room, and are asked about all the same.
             world.scene.limits.max_running_turns = 1 + dice.index(self.chats);
             world.on_a_thread(true, async {
-                let (store, fate) = (&world.store, &world.scene.fate);
+                let store = &world.store;
+                let fate = &world.scene.fate;
                 if let Err(error) = gives_up(self.mistake, death, store, fate).await {
                     world.scene.witness.finds(Counter::Damaged, error.to_string());
                 }

@@ -22,7 +22,8 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(fate: Fate, sessions: Vec<SessionPlan>, mistake: Option<Mistake>) -> Self {
-        let (sessions, witness) = (Arc::new(sessions), Witness::default());
+        let sessions = Arc::new(sessions);
+        let witness = Witness::default();
         let scene = Scene { sessions, fate, witness, mistake, limits: limits() };
         Self { store: MemoryStore::new(), scene }
     }

@@ -44,7 +44,8 @@ impl Ran {
         let Self { oracle, expected, times, kills, took, .. } = self;
         let turns = times.turns.iter().flatten();
         let turns = turns.filter_map(|(began, ended)| Some((*ended)? - *began)).collect();
-        let (refused, kills_count) = (times.refused, kills.len());
+        let refused = times.refused;
+        let kills_count = kills.len();
         let mut figures = StressFigures {
             took,
             turns,

@@ -146,7 +146,8 @@ impl Stress {
             Some(talk) => talk.cast,
         };
         let life = scene.begin_with(store, cast).await?;
-        let (mut kills, began) = (Vec::new(), Instant::now());
+        let mut kills = Vec::new();
+        let began = Instant::now();
         tokio::select! {
             _ = life.visits_at_once(visits, self.in_flight) => {}
             () = self.kill(&life, begun, &mut kills) => {}
@@ -178,7 +179,8 @@ impl Stress {
     /// Returns limits with room for all turns at once. Kills are no sign that an actor cannot live.
     fn limits(&self) -> Limits {
         let mut limits = Limits::default();
-        let (turns, calls) = (self.in_flight, self.in_flight * self.tools.max(1));
+        let turns = self.in_flight;
+        let calls = self.in_flight * self.tools.max(1);
         limits.max_awake_sessions = limits.max_awake_sessions.max(self.sessions);
         limits.max_running_turns = limits.max_running_turns.max(turns);
         limits.max_running_calls = limits.max_running_calls.max(calls);

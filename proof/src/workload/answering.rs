@@ -99,7 +99,8 @@ impl Person {
         let stranger = UserId::new("mallory").expect("it is short");
         let other = Digest::new([7; 32]);
         for (user, digest) in [(stranger, request.digest), (self.session.user().clone(), other)] {
-            let (runtime, yes) = (&self.life.runtime, Decision::Approve);
+            let runtime = &self.life.runtime;
+            let yes = Decision::Approve;
             let result = runtime.user_with_id(&user).decide(request.call, digest, yes).await;
             self.life.scene.fate.note(format_args!("a stranger is told {result:?}"));
             if result.is_ok() {

@@ -23,7 +23,8 @@ impl Life {
     pub(crate) async fn ask_and_go_away(self: &Arc<Self>, texts: &[String]) {
         let mut people = JoinSet::new();
         for (number, text) in texts.iter().enumerate() {
-            let (life, visit) = (self.clone(), Visit::of(text, Answers::Never));
+            let life = self.clone();
+            let visit = Visit::of(text, Answers::Never);
             people.spawn(async move {
                 if let Some(person) = Person::open(&life, number).await {
                     person.live(vec![visit], &Semaphore::new(1)).await;

@@ -60,7 +60,8 @@ enum Pause {
 impl Fate {
     /// Draws everything from a seed on a paused clock, and keeps this many of the last lines of the trace.
     pub(crate) fn paused(seed: u64, keeps: usize) -> Self {
-        let (before, began) = (Duration::ZERO, None);
+        let before = Duration::ZERO;
+        let began = None;
         Self::new(
             seed,
             Time::Paused { trace: Box::new(Trace::keeping(keeps)), before, began },

@@ -38,7 +38,8 @@ impl Life {
 impl Person {
     /// Submits a text whose turn is to be answered, also where the person leaves it after a while.
     async fn is_answered(&self, text: String, leaves: Option<Duration>) {
-        let (number, on_dismiss) = (self.number, OnDismiss::Finish);
+        let number = self.number;
+        let on_dismiss = OnDismiss::Finish;
         let disturbed = |what: String| self.life.finds(Counter::Disturbed, what);
         let index = self.life.scene.witness.asks(Asked {
             session: number,

@@ -137,7 +137,8 @@ impl Life {
         {
             sleep(Duration::from_millis(50)).await;
         }
-        let (held, tasks) = (held(), self.runtime.running_tasks());
+        let held = held();
+        let tasks = self.runtime.running_tasks();
         if !held.is_empty() || tasks > 0 {
             self.finds(Counter::Stuck, format!("held after the shutdown: {held:?}, {tasks} tasks"));
         }

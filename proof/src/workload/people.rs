@@ -24,7 +24,8 @@ impl Life {
     ) -> bool {
         let permits = Arc::new(Semaphore::new(at_once));
         let all = visits.into_iter().enumerate().map(|(number, visits)| {
-            let (life, permits) = (self.clone(), permits.clone());
+            let life = self.clone();
+            let permits = permits.clone();
             async move {
                 let lives = async {
                     if let Some(person) = Person::open(&life, number).await {

@@ -52,7 +52,8 @@ impl Person {
         loop {
             let failed = match life.session(number).await {
                 Ok(session) => {
-                    let (life, answers) = (life.clone(), Arc::default());
+                    let life = life.clone();
+                    let answers = Arc::default();
                     return Some(Self { life, number, session, answers });
                 }
                 Err(Error::Closed) => return None,
@@ -89,7 +90,8 @@ impl Person {
 
     /// Reads events while the person acts, and until each answer is given.
     pub(super) async fn reads_while(&self, acts: impl AsyncFnOnce(&TaskTracker)) {
-        let (over, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let over = CancellationToken::new();
+        let tasks = TaskTracker::new();
         // A person that is dropped reads no more.
         let _gone = over.clone().drop_guard();
         tasks.spawn(self.clone().read(over.clone(), tasks.clone()));
@@ -107,7 +109,8 @@ impl Person {
                 Ok(Some(turn)) => {
                     let id = turn.id();
                     if let Ok(end) = turn.ended().await {
-                        let (session, ending) = (self.number, end.ending);
+                        let session = self.number;
+                        let ending = end.ending;
                         self.note(Line::Ended { session, turn: id, ending });
                     }
                 }
@@ -184,7 +187,8 @@ impl Person {
             is_keyed: visit.is_repeated || visit.insists,
             began: None,
         };
-        let (text, mut options) = (asked.text.clone(), self.options(&asked));
+        let text = asked.text.clone();
+        let mut options = self.options(&asked);
         fate.note(format_args!("{} asks {text:?}", self.number));
         let index = self.life.scene.witness.asks(asked);
         let events = visit.mishap.map(|_| self.session.subscribe());
@@ -212,7 +216,8 @@ impl Person {
         while let Some(runs) = turn {
             if let Ok(end) = runs.ended().await {
                 fate.note(format_args!("{} hears the end {:?}", self.number, end.ending));
-                let (session, ending) = (self.number, end.ending);
+                let session = self.number;
+                let ending = end.ending;
                 self.note(Line::Ended { session, turn: id, ending });
                 break;
             }
@@ -291,7 +296,8 @@ impl Person {
     /// Records that no standing approval of the session that was given before the request covers any later call.
     fn revoked(&self, asked: Timestamp, is_so: bool) {
         if is_so {
-            let (session, at) = (self.number, self.life.scene.fate.now());
+            let session = self.number;
+            let at = self.life.scene.fate.now();
             self.note(Line::Revoked { session, asked, at });
         }
     }
@@ -301,7 +307,8 @@ impl Person {
     async fn resolves(&self) {
         let fate = &self.life.scene.fate;
         for row in self.session.unresolved().await.unwrap_or_default() {
-            let (call, token) = (row.call, token_of(&row.arguments).unwrap_or_default());
+            let call = row.call;
+            let token = token_of(&row.arguments).unwrap_or_default();
             let resolution = {
                 let oracle = self.life.scene.witness.oracle();
                 let begun = oracle.begun.get(&call).into_iter().flatten();

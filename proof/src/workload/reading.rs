@@ -19,7 +19,8 @@ use crate::{mistakes::Mistake, oracle::Line};
 impl Person {
     /// Reads events from the last read cursor on, and leaves and returns now and then.
     pub(super) async fn read(self, over: CancellationToken, tasks: TaskTracker) {
-        let (scene, number) = (&self.life.scene, self.number);
+        let scene = &self.life.scene;
+        let number = self.number;
         while !over.is_cancelled() {
             let read_to = scene.witness.oracle().read_to.get(&number).copied();
             let read_to = read_to.unwrap_or(EventCursor::START);

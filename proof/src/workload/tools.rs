@@ -100,7 +100,8 @@ pub(super) fn all(
         });
         let spec = ToolSpec::new(act.name(), "Does what the plan says.", schema);
         let spec = spec.effect(effect).timeout(timeout);
-        let (fate, witness) = (fate.clone(), witness.clone());
+        let fate = fate.clone();
+        let witness = witness.clone();
         Arc::new(Deed { act, spec, connection, fate, witness })
     };
     Act::ALL.into_iter().filter(|act| act.has_tool()).map(deed).collect()
@@ -113,7 +114,9 @@ impl Deed {
         ctx: &ToolContext,
         access: Access<'_>,
     ) -> ToolResult<ToolOutcome> {
-        let (fate, name, call) = (&self.fate, self.act.name(), ctx.call);
+        let fate = &self.fate;
+        let name = self.act.name();
+        let call = ctx.call;
         fate.pass(Point::ToolBegun, format_args!("tool {name} {token} begins for {call}"));
         fate.pause().await;
         if self.act == Act::SlowSave {
@@ -131,7 +134,8 @@ impl Deed {
                 return Err(ToolFault::unexpected(Fault::default(), cause));
             };
             for part in 1..=PARTS {
-                let (act, call) = (name.to_owned(), call.to_string());
+                let act = name.to_owned();
+                let call = call.to_string();
                 let row = EffectRow { token: token.to_owned(), act, part, call };
                 write(db, &row).await?;
                 fate.pass(

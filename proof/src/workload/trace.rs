@@ -40,13 +40,15 @@ impl Trace {
         line.write_fmt(what).expect("text can be written into a string");
         moment.as_millis().hash(hasher);
         let mut renamed = (*keeps > 0).then(|| format!("{} ", moment.as_millis()));
-        let (mut rest, mut at) = (0, 0);
+        let mut rest = 0;
+        let mut at = 0;
         while at + UUID <= line.len() {
             if Uuid::try_parse_ascii(&line.as_bytes()[at..at + UUID]).is_err() {
                 at += 1;
                 continue;
             }
-            let (next, id) = (ids.len(), &line[at..at + UUID]);
+            let next = ids.len();
+            let id = &line[at..at + UUID];
             let number = match ids.get(id) {
                 Some(number) => *number,
                 None => *ids.entry(id.into()).or_insert(next),

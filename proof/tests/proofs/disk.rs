@@ -19,7 +19,8 @@ fn sync(file: &str, with_folder: bool) -> Event {
 }
 
 fn after(events: &[Event], cut: Cut, seed: u64) -> Option<Vec<u8>> {
-    let (mut disk, folder) = (Disk::default(), tempfile::tempdir().unwrap());
+    let mut disk = Disk::default();
+    let folder = tempfile::tempdir().unwrap();
     events.iter().for_each(|event| disk.take(event));
     disk.cut(cut, &mut Dice::new(seed), folder.path()).unwrap();
     fs::read(folder.path().join("a")).ok()

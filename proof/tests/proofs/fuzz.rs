@@ -13,7 +13,8 @@ fn part(target: Target) -> impl Strategy<Value = Vec<u8>> {
     let part_of_input = (input, any::<(prop::sample::Index, prop::sample::Index)>());
     prop_oneof![
         4 => part_of_input.prop_map(|(input, (one, other))| {
-            let (one, other) = (one.index(input.len() + 1), other.index(input.len() + 1));
+            let one = one.index(input.len() + 1);
+            let other = other.index(input.len() + 1);
             input[one.min(other)..one.max(other)].to_vec()
         }),
         4 => word(),

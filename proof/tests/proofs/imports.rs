@@ -23,7 +23,8 @@ fn turn(number: u128) -> TurnId {
 
 /// A store with the entries of the history that have these numbers.
 async fn stored(plan: &SessionPlan, seqs: &[u64]) -> MemoryStore {
-    let (session, user) = (SessionId::new(&*plan.name).unwrap(), UserId::new(&*plan.user).unwrap());
+    let session = SessionId::new(&*plan.name).unwrap();
+    let user = UserId::new(&*plan.user).unwrap();
     let started = Write::TurnStarted {
         session: session.clone(),
         turn: turn(1),
@@ -71,7 +72,9 @@ async fn found(seqs: &[u64], told: Option<Option<Began>>) -> Vec<Counter> {
 async fn a_history_is_there_as_a_whole_and_as_it_was_told_or_not_at_all() {
     let (whole, part, none): (&[u64], &[u64], &[u64]) = (&[1, 2, 3, 4], &[1, 3], &[]);
     let [yes, other] = [1, 2].map(|number| Some(Some(Began::Yes(turn(number)))));
-    let (no, perhaps, died) = (Some(Some(Began::No)), Some(Some(Began::Perhaps)), Some(None));
+    let no = Some(Some(Began::No));
+    let perhaps = Some(Some(Began::Perhaps));
+    let died = Some(None);
     for told in [yes, perhaps, died] {
         assert_eq!(found(whole, told).await, [], "{told:?}");
         assert_eq!(found(part, told).await, [Counter::Misreported], "{told:?}");

@@ -40,11 +40,12 @@ async fn misses(mistake: ProxyMistake) -> Option<(&'static str, ServeFigures)> {
     let mut figures = ServeFigures::default();
     for seed in 0..6 {
         // Clients that hear nothing more are left soon.
-        let (mistake, patience) = (Some(mistake), Duration::from_secs(1));
-        let campaign = ServeCampaign { mistake, patience, clients: 6, ..campaign(seed, 2, 12) };
+        let patience = Duration::from_secs(1);
+        let campaign =
+            ServeCampaign { mistake: Some(mistake), patience, clients: 6, ..campaign(seed, 2, 12) };
         figures = campaign.run(|_| ()).await;
         let raised = figures.findings.raised();
-        if mistake.unwrap().raises().iter().all(|counter| raised.contains(counter)) {
+        if mistake.raises().iter().all(|counter| raised.contains(counter)) {
             return None;
         }
     }

@@ -25,7 +25,8 @@ fn report(run: &Simulation, figures: &SimulationReport) -> String {
 
 #[test]
 fn no_schedule_breaks_the_promise() {
-    let (mut turns, mut deaths) = (0, 0);
+    let mut turns = 0;
+    let mut deaths = 0;
     for seed in SEEDS {
         let run = Simulation::new(seed, TURNS);
         let figures = run.run();

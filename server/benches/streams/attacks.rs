@@ -53,7 +53,8 @@ pub(crate) async fn attacked(sizes: &Sizes, report: &mut Report) {
     }
     let peak = host.peak_kb();
     attacks.shutdown().await;
-    let (before, peak) = (before / 1024.0, peak / 1024.0);
+    let before = before / 1024.0;
+    let peak = peak / 1024.0;
     report.told(&format!("{} answers; {before:.0} MiB resident before", times.len()));
     report.goal("G8 most memory under attack", peak, 512.0, "MiB");
     report.times("G8 answer to another user under attack", times, [50.0, 250.0]);
@@ -122,7 +123,8 @@ fn bodies(access: &ServerAccess, attacks: &mut JoinSet<()>) {
     let texts = many("{\"messages\":[", texts, "{\"role\":\"user\",\"content\":\"a\"}]}");
     for (sender, body) in SENDERS.into_iter().zip([values, texts]) {
         for _ in 0..BODIES {
-            let (access, body) = (access.clone(), body.clone());
+            let access = access.clone();
+            let body = body.clone();
             attacks.spawn(async move { sends(&access, sender, "", &body).await });
         }
     }
@@ -130,7 +132,8 @@ fn bodies(access: &ServerAccess, attacks: &mut JoinSet<()>) {
         &br#"{"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":"a"},{"role":"user","content":"b"}]}"#[..],
     );
     for _ in 0..BODIES {
-        let (access, short) = (access.clone(), Arc::clone(&short));
+        let access = access.clone();
+        let short = Arc::clone(&short);
         attacks.spawn(async move {
             sends(&access, LONG_CHAT, "madang-session: chat0\r\n", &short).await;
         });

@@ -76,7 +76,8 @@ async fn serve_on(store: impl Store, folder: &Path, port: u16, is_defended: bool
                 "resident" => say(&memory_kb("VmRSS:").to_string()),
                 "peak" => say(&memory_kb("VmHWM:").to_string()),
                 "long" => {
-                    let (turns, text) = (number(2), &*"x".repeat(number(3)).leak());
+                    let turns = number(2);
+                    let text = &*"x".repeat(number(3)).leak();
                     each(&runtime, number(1)..number(1) + 1, move |chat| async move {
                         for _ in 0..turns {
                             chat.send(text).await.unwrap().ended().await.unwrap();
@@ -113,7 +114,8 @@ async fn each<F: Future<Output = ()> + Send>(
     let permits = Arc::new(Semaphore::new(AT_ONCE));
     let mut acting = JoinSet::new();
     for number in numbers {
-        let (runtime, permit) = (runtime.clone(), permits.clone().acquire_owned().await.unwrap());
+        let runtime = runtime.clone();
+        let permit = permits.clone().acquire_owned().await.unwrap();
         acting.spawn(async move {
             let user = format!("{}/{}", chats::SERVICE, chats::user(number));
             act(runtime.user(&user).unwrap().session(&chats::name(number)).await.unwrap()).await;

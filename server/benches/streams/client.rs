@@ -127,7 +127,8 @@ impl Requests {
             "{head}content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
         );
         self.connection.write_all(request.as_bytes()).await.unwrap();
-        let (mut length, mut line) = (0, String::new());
+        let mut length = 0;
+        let mut line = String::new();
         self.connection.read_line(&mut line).await.unwrap();
         assert!(line.starts_with("HTTP/1.1 202"), "{line}");
         while line != "\r\n" {

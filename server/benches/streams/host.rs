@@ -74,7 +74,8 @@ impl Host {
 
     /// Returns the processor time since then, and the cores that this kept busy.
     pub(crate) fn was_busy(&mut self, since: &Busy) -> (Duration, f64) {
-        let (cpu, time) = (self.cpu() - since.cpu, since.begin.elapsed());
+        let cpu = self.cpu() - since.cpu;
+        let time = since.begin.elapsed();
         (cpu, cpu.as_secs_f64() / time.as_secs_f64())
     }
 }

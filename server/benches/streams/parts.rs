@@ -121,7 +121,8 @@ async fn turns(sizes: &Sizes, report: &mut Report, host: &mut Host, access: &Ser
     let mut talking = JoinSet::new();
     let since = host.is_busy();
     for (chat, mut stream) in streams.into_iter().enumerate() {
-        let (access, turns) = (access.clone(), sizes.turns);
+        let access = access.clone();
+        let turns = sizes.turns;
         talking.spawn(async move {
             let mut requests = access.requests().await;
             for _ in 0..turns {
@@ -133,7 +134,8 @@ async fn turns(sizes: &Sizes, report: &mut Report, host: &mut Host, access: &Ser
     talking.join_all().await;
     let (cpu, _) = host.was_busy(&since);
     let each = |nanos: f64| nanos / 1e6 / count;
-    let (plain, http) = (each(plain), each(cpu.as_nanos() as f64));
+    let plain = each(plain);
+    let http = each(cpu.as_nanos() as f64);
     report.told(&format!("processor of a turn: {plain:.3} ms without HTTP, {http:.3} ms with it"));
     report.goal("G10 processor that HTTP adds to a turn", http - plain, 0.3, "ms");
 }
@@ -197,7 +199,8 @@ async fn speech(
     let since = host.is_busy();
     let mut speaking = JoinSet::new();
     for chat in 0..sizes.speakers {
-        let (access, text) = (access.clone(), Speaker::speech(sizes.tokens, 5, APART));
+        let access = access.clone();
+        let text = Speaker::speech(sizes.tokens, 5, APART);
         // Some of them have had turns before; the others have not.
         speaking.spawn(async move { access.requests().await.send(chat, &text).await });
     }
@@ -259,7 +262,8 @@ async fn stalled(sizes: &Sizes, report: &mut Report, host: &mut Host, access: &S
     access.requests().await.send(chat, &text).await;
     sleep(speech * 9 / 10).await;
     let mut each = || (host.resident_kb() - before).max(0.0) / sizes.stalled as f64;
-    let (in_process, in_kernel) = (each(), unsent_kb(&unread) / sizes.stalled as f64);
+    let in_process = each();
+    let in_kernel = unsent_kb(&unread) / sizes.stalled as f64;
     reader.until_ends(4).await;
     let by_all = begin.elapsed();
     let what = "KB in the process while the chat speaks";
@@ -288,10 +292,13 @@ fn unsent_kb(connections: &[TcpStream]) -> f64 {
 
 /// Lets all readers come back behind a kill at once, each behind the first event of its chat.
 async fn restart(sizes: &Sizes, report: &mut Report, host: &mut Host, access: &ServerAccess) {
-    let (ready, refused) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+    let ready = Arc::new(AtomicU64::new(0));
+    let refused = Arc::new(AtomicU64::new(0));
     let mut readers = JoinSet::new();
     for chat in 0..sizes.streams {
-        let (access, ready, refused) = (access.clone(), ready.clone(), refused.clone());
+        let access = access.clone();
+        let ready = ready.clone();
+        let refused = refused.clone();
         while chat as u64 > ready.load(Relaxed) + 64 {
             sleep(Duration::from_millis(1)).await;
         }

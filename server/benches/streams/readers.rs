@@ -37,10 +37,12 @@ impl Readers {
     ) -> Self {
         let counts = Arc::new(Counts::default());
         let permits = Arc::new(Semaphore::new(AT_ONCE));
-        let (mut reading, mut opened) = (JoinSet::new(), 0);
+        let mut reading = JoinSet::new();
+        let mut opened = 0;
         for chat in chats {
             let at_once = permits.clone().acquire_owned().await.unwrap();
-            let (access, counts) = (access.clone(), counts.clone());
+            let access = access.clone();
+            let counts = counts.clone();
             opened += 1;
             reading.spawn(async move {
                 let mut stream = access.stream(chat, None).await.unwrap();

@@ -25,7 +25,9 @@ impl Speaker {
     async fn say(text: &str, deltas: &Deltas) -> Option<String> {
         let mut words = text.strip_prefix("speak ")?.split(' ').map(str::parse::<u64>);
         let mut next = || words.next()?.ok();
-        let (tokens, bytes, millis) = (next()?, next()?, next()?);
+        let tokens = next()?;
+        let bytes = next()?;
+        let millis = next()?;
         let piece = format!("{:1$}", "la", usize::try_from(bytes).ok()?);
         let begin = Instant::now();
         let mut said = String::new();

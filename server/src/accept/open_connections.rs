@@ -76,7 +76,8 @@ impl OpenConnections {
             }
             *count += 1;
         }
-        let (all, idle) = (self.clone(), Mutex::default());
+        let all = self.clone();
+        let idle = Mutex::default();
         let connection = Arc::new(OpenConnection { all, idle, ends: CancellationToken::new() });
         table.is_idle(&connection, self.max_idle);
         Some(AdmittedConnection { connection, address })

@@ -140,7 +140,8 @@ impl Asked<'_> {
             Err(problem) => return Err(problem),
         };
         let session = &session;
-        let (id, view) = (turn.id(), last_page(self.dialogue.shared, session).await?);
+        let id = turn.id();
+        let view = last_page(self.dialogue.shared, session).await?;
         self = self.in_chat(session);
         if !turn.is_new() {
             return self.tell(session, id, view).await;

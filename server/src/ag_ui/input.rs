@@ -68,7 +68,8 @@ impl AgUiInput {
             .member("messages")
             .and_then(Raw::elements)
             .ok_or_else(|| wrong_at("/messages", "This must be a list of messages."))?;
-        let (mut len, mut last_of_user) = (0, None);
+        let mut len = 0;
+        let mut last_of_user = None;
         for (at, message) in messages.enumerate() {
             match message.read_member::<String>("role").as_deref() {
                 Some("user") => {
@@ -113,7 +114,9 @@ fn intent(
     let entries = resume
         .elements()
         .ok_or_else(|| wrong_at("/resume", "This must be a list of decisions."))?;
-    let (mut decisions, mut cancelled, mut unrecognised) = (Vec::new(), Vec::new(), 0);
+    let mut decisions = Vec::new();
+    let mut cancelled = Vec::new();
+    let mut unrecognised = 0;
     for (at, entry) in entries.enumerate() {
         if at >= limits.max_page {
             return Err(too_many_at("/resume", limits.max_page));

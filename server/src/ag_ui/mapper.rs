@@ -70,14 +70,16 @@ impl AgUiMapper {
         self.run.cursor = self.run.cursor.max(event.cursor);
         match &event.kind {
             EventKind::UserMessage { text, key, origin } => {
-                let (text, key) = (text.clone(), key.clone());
+                let text = text.clone();
+                let key = key.clone();
                 self.store(event, Content::User { text, key, origin: *origin });
                 if self.run.opening == RunOpening::Begun && self.knows_it_otherwise() {
                     self.snapshot_in_order(out);
                 }
             }
             EventKind::ModelMessage { text, ending, model, origin } => {
-                let (ending, origin) = (*ending, *origin);
+                let ending = *ending;
+                let origin = *origin;
                 self.store(
                     event,
                     Content::Model { text: text.clone(), ending, model: model.clone(), origin },
@@ -85,7 +87,8 @@ impl AgUiMapper {
                 self.message(event, text, out);
             }
             EventKind::ToolCallProposed { call, wanted, .. } => {
-                let (name, arguments) = (wanted.name.clone(), wanted.arguments.clone());
+                let name = wanted.name.clone();
+                let arguments = wanted.arguments.clone();
                 self.show(OpenCall { call: *call, name, arguments }, out);
             }
             EventKind::ApprovalRequested { request } => return self.ask(request, event, out),
@@ -197,7 +200,8 @@ impl AgUiMapper {
     }
 
     fn end_call(&mut self, record: &CallRecord, event: &SessionEvent, out: &mut Frames) {
-        let (call, name) = (record.id, record.name.clone());
+        let call = record.id;
+        let name = record.name.clone();
         self.show(OpenCall { call, name, arguments: wanted(record) }, out);
         out.data(&json!({
             "type": "TOOL_CALL_RESULT",

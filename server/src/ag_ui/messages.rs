@@ -112,7 +112,8 @@ impl AgUiChat {
         let open = self.open.iter().rev();
         let open = open.map(|open| vec![carrier(open.call, &open.name, &open.arguments)]);
         let stored = self.entries.iter().rev().map(|entry| messages(entry, self));
-        let (mut all, mut bytes) = (VecDeque::new(), 0);
+        let mut all = VecDeque::new();
+        let mut bytes = 0;
         for message in open.chain(stored).flat_map(|messages| messages.into_iter().rev()) {
             bytes += json_bytes(&message) + 1;
             if bytes > self.max_bytes {

@@ -100,7 +100,8 @@ fn decide(message: Raw<'_>, pointer: &str, limits: &ServerLimits) -> Result<AiIn
         .member("parts")
         .and_then(Raw::elements)
         .ok_or_else(|| wrong_at(pointer.as_str(), "This must be a list of parts."))?;
-    let (mut decisions, mut unrecognised) = (Vec::new(), 0);
+    let mut decisions = Vec::new();
+    let mut unrecognised = 0;
     for (at, part) in parts.enumerate() {
         if part.read_member::<String>("state").as_deref() != Some("approval-responded") {
             continue;

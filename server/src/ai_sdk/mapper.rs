@@ -76,7 +76,8 @@ impl AiMapper {
                 self.round.end_shown();
             }
             EventKind::ToolCallProposed { call, wanted, .. } => {
-                let (name, arguments) = (wanted.name.clone(), wanted.arguments.clone());
+                let name = wanted.name.clone();
+                let arguments = wanted.arguments.clone();
                 self.propose(HiddenCall { call: *call, name, arguments }, out);
             }
             EventKind::ApprovalRequested { request } => match self.message.ask {

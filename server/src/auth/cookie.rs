@@ -83,7 +83,8 @@ mod tests {
 
     #[test]
     fn a_login_counts_with_both_halves_and_until_its_end() {
-        let (key, other) = (CookieKey::random().unwrap(), CookieKey::random().unwrap());
+        let key = CookieKey::random().unwrap();
+        let other = CookieKey::random().unwrap();
         let at = Timestamp::from_millis;
         let login = Login { token: Digest::new([7; 32]), until: at(2_000) };
         let Halves { cookie, proof } = login.seal(&key);

@@ -82,7 +82,8 @@ mod tests {
             }
             format!("{:?}", Credential::of(&headers, false))
         };
-        let (bearer, cookie) = (("authorization", "Bearer t"), ("cookie", "a=b; madang=c"));
+        let bearer = ("authorization", "Bearer t");
+        let cookie = ("cookie", "a=b; madang=c");
         assert_eq!(of(&[]), "None");
         assert_eq!(of(&[bearer]), "Bearer(\"t\")");
         assert_eq!(of(&[("authorization", "bearer  t ")]), "Bearer(\"t\")");

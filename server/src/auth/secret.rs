@@ -199,7 +199,8 @@ mod tests {
 
     #[test]
     fn a_token_has_256_bits_and_shows_itself_only_when_asked() {
-        let (one, two) = (TokenSecret::random().unwrap(), TokenSecret::random().unwrap());
+        let one = TokenSecret::random().unwrap();
+        let two = TokenSecret::random().unwrap();
         assert_eq!(one.reveal().len(), 4 + 43);
         assert_ne!(one, two);
         assert_ne!(one.digest(), two.digest());

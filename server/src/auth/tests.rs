@@ -49,7 +49,8 @@ fn a_token_speaks_for_its_user_and_a_services_for_those_below_its_prefix() {
         let headers = headers.map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap()));
         user(auth.identify(&headers.collect(), &Credential::Bearer(secret), now, None))
     };
-    let (kim, service) = (kim.reveal(), service.reveal());
+    let kim = kim.reveal();
+    let service = service.reveal();
     assert_eq!(of(kim, &[]).unwrap(), "kim");
     assert_eq!(of(kim, &[("madang-user", "lee")]).unwrap(), "kim", "it is no service");
     assert_eq!(of(service, &[("madang-user", "lee")]).unwrap(), "webui/lee");
@@ -62,7 +63,8 @@ fn a_token_speaks_for_its_user_and_a_services_for_those_below_its_prefix() {
 #[test]
 fn a_service_names_its_user_once_and_only_in_the_header_of_its_token() {
     let Scene { auth, service, webui, .. } = scene(None);
-    let (ours, theirs) = ("madang-user", "x-openwebui-user-id");
+    let ours = "madang-user";
+    let theirs = "x-openwebui-user-id";
     for (token, wanted, own, other) in [
         (&service, UserHeader::Madang, ours, theirs),
         (&webui, UserHeader::OpenWebUi, theirs, ours),
@@ -86,14 +88,16 @@ fn a_service_names_its_user_once_and_only_in_the_header_of_its_token() {
 #[test]
 fn an_open_server_knows_one_user_and_still_refuses_a_wrong_token() {
     let Scene { auth, .. } = scene(Some("me"));
-    let (headers, now) = (HeaderMap::new(), Timestamp::from_millis(0));
+    let headers = HeaderMap::new();
+    let now = Timestamp::from_millis(0);
     let of = |credential| user(auth.identify(&headers, &credential, now, None));
     assert_eq!(of(Credential::None).unwrap(), "me");
     assert_eq!(of(Credential::Bearer("mdg_x")), Err(NotIdentified::Wrong));
     // A cookie of another server on this host locks out no one.
     let cookies = || Credential::Cookies { values: vec!["x"], proof: Some("x") };
     assert_eq!(of(cookies()).unwrap(), "me");
-    let (closed, now) = (scene(None).auth, Timestamp::from_millis(0));
+    let closed = scene(None).auth;
+    let now = Timestamp::from_millis(0);
     let found = closed.identify(&HeaderMap::new(), &cookies(), now, None);
     assert_eq!(user(found), Err(NotIdentified::NoLogin));
 }
@@ -101,7 +105,8 @@ fn an_open_server_knows_one_user_and_still_refuses_a_wrong_token() {
 #[test]
 fn a_login_counts_until_its_end_with_its_token_and_behind_a_foreign_cookie() {
     let Scene { auth, kim, .. } = scene(None);
-    let (headers, at) = (HeaderMap::new(), Timestamp::from_millis);
+    let headers = HeaderMap::new();
+    let at = Timestamp::from_millis;
     let halves = |token| Login { token, until: at(1_000) }.seal(&auth.key);
     let of = |Halves { cookie, proof }: &Halves, now| {
         let values = vec!["foreign", cookie];

@@ -229,7 +229,8 @@ impl TokenFile {
             let cause = io::Error::new(io::ErrorKind::FileTooLarge, "it has too many tokens");
             return Err(self.io("read", cause));
         }
-        let (mut entries, mut names) = (Vec::new(), HashSet::new());
+        let mut entries = Vec::new();
+        let mut names = HashSet::new();
         for (line, number) in text.lines().zip(1..).filter(|(line, _)| !line.trim().is_empty()) {
             let entry: TokenEntry = serde_json::from_str(line).map_err(|cause| {
                 TokenFileError::Line { path: self.path.clone(), line: number, cause }
@@ -257,7 +258,8 @@ impl TokenFile {
 #[cfg(unix)]
 fn is_same_file(file: &File, path: &Path) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt as _;
-    let (open, named) = (file.metadata()?, path.metadata());
+    let open = file.metadata()?;
+    let named = path.metadata();
     Ok(named.is_ok_and(|named| (named.dev(), named.ino()) == (open.dev(), open.ino())))
 }
 

@@ -105,7 +105,8 @@ impl Bytes {
 /// buffer that it is part of. A body of single bytes would then cost far more than its bound.
 async fn read(body: Body, bound: &mut BodyBound) -> Result<bytes::Bytes, Problem> {
     let max_bytes = bound.max_bytes;
-    let (mut body, mut bytes) = (Limited::new(body, max_bytes), BytesMut::new());
+    let mut body = Limited::new(body, max_bytes);
+    let mut bytes = BytesMut::new();
     let mut values = ValueCount::default();
     while let Some(frame) = body.frame().await {
         let frame = frame.map_err(|error| {
@@ -265,7 +266,8 @@ mod tests {
     }
 
     fn kims(max_bytes: usize, budget: &ByteBudget) -> BodyBound {
-        let (user, budget) = (UserId::new("kim").ok(), budget.clone());
+        let user = UserId::new("kim").ok();
+        let budget = budget.clone();
         BodyBound { max_bytes, max_values: 1, budget, user, room: Vec::new() }
     }
 

@@ -66,7 +66,8 @@ pub(crate) fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
 /// Returns the one value of a header. Returns a problem if there are two.
 fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, Problem> {
     let mut values = headers.get_all(name).iter();
-    let (value, second) = (values.next(), values.next());
+    let value = values.next();
+    let second = values.next();
     let Some(value) = value else { return Ok(None) };
     match (str::from_utf8(value.as_bytes()), second) {
         (Ok(text), None) => Ok(Some(text.trim())),
@@ -78,7 +79,8 @@ fn one<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>,
 fn unquoted(text: &str) -> Option<String> {
     let Some(rest) = text.strip_prefix('"') else { return Some(text.to_owned()) };
     let quoted = rest.strip_suffix('"')?;
-    let (mut key, mut letters) = (String::new(), quoted.chars());
+    let mut key = String::new();
+    let mut letters = quoted.chars();
     while let Some(letter) = letters.next() {
         match letter {
             '"' => return None,

@@ -70,7 +70,8 @@ mod tests {
     fn a_cookie_needs_proof_of_its_page_wherever_something_changes() {
         let json = ("content-type", "application/json");
         let fetch = |site| ("sec-fetch-site", site);
-        let (get, post) = (Method::GET, Method::POST);
+        let get = Method::GET;
+        let post = Method::POST;
         for (method, from, pairs, expected) in [
             (&get, ComesFrom::Unsaid, vec![], Ok(())),
             (&get, ComesFrom::Same, vec![], Ok(())),

@@ -7,7 +7,8 @@ use super::site::{Site, WebOrigin};
 /// Returns our origin as the request names it. Returns `None` if it names another host, none, or two.
 pub(crate) fn named(site: &Site, uri: &Uri, headers: &HeaderMap) -> Option<WebOrigin> {
     let mut hosts = headers.get_all(HOST).iter();
-    let (host, second) = (hosts.next(), hosts.next());
+    let host = hosts.next();
+    let second = hosts.next();
     if second.is_some() {
         return None;
     }

@@ -35,7 +35,8 @@ pub(crate) async fn outermost(
     mut request: Request,
     next: Next,
 ) -> Response {
-    let (begun, counted) = (Instant::now(), metrics::Counted::request());
+    let begun = Instant::now();
+    let counted = metrics::Counted::request();
     let trace = trace_of(request.headers());
     let form = Form::of(request.uri().path());
     let method = method_of(&request);
@@ -74,7 +75,8 @@ pub(crate) async fn outermost(
     if let Some(origin) = &allowed {
         cors::expose(origin, headers);
     }
-    let (status, took) = (answer.status().as_u16(), begun.elapsed());
+    let status = answer.status().as_u16();
+    let took = begun.elapsed();
     span.in_scope(|| debug!(status, ?took, "answered"));
     metrics::answered(method, route, status, took);
     answer

@@ -88,7 +88,8 @@ mod tests {
 
     #[test]
     fn a_page_of_another_site_may_only_open_ours_in_a_tab() {
-        let (navigate, document) = (("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document"));
+        let navigate = ("sec-fetch-mode", "navigate");
+        let document = ("sec-fetch-dest", "document");
         let allowed = ("origin", "https://app.example.org");
         for other in ["cross-site", "same-site", "unheard-of"] {
             let site = ("sec-fetch-site", other);

@@ -77,7 +77,9 @@ async fn decide(
     Ids(call): Ids<String>,
     Json(body): Json<DecisionBody>,
 ) -> Result<Response, Problem> {
-    let (call, name, digest) = (call_id(&call)?, body.decision, body.digest);
+    let call = call_id(&call)?;
+    let name = body.decision;
+    let digest = body.digest;
     let decision = body.decision()?;
     let counts = decisions::decide(&shared, &caller, "native", call, digest, decision).await?;
     let already = counts == Counts::Already;

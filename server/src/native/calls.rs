@@ -27,7 +27,8 @@ use crate::{
 };
 
 pub(super) fn routes() -> Vec<Route> {
-    let (chat, decide) = (Access::Scope(TokenScope::Chat), Access::Scope(TokenScope::Decide));
+    let chat = Access::Scope(TokenScope::Chat);
+    let decide = Access::Scope(TokenScope::Decide);
     vec![
         Route::get("/v1/calls/{call}", chat, row)
             .says("Gives the ledger's row of a call.")

@@ -76,7 +76,8 @@ async fn rows(
     }
     let permit = shared.streams.take(&caller.user)?;
     let body = WrittenBody::new(shared.reader(&caller.user), |outlet| async move {
-        let (_permit, mut page) = (permit, page);
+        let _permit = permit;
+        let mut page = page;
         loop {
             let mut lines = Vec::new();
             for row in &page.calls {

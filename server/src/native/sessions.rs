@@ -33,7 +33,8 @@ use crate::{
 };
 
 pub(super) fn routes() -> Vec<Route> {
-    let (chat, decide) = (Access::Scope(TokenScope::Chat), Access::Scope(TokenScope::Decide));
+    let chat = Access::Scope(TokenScope::Chat);
+    let decide = Access::Scope(TokenScope::Decide);
     vec![
         Route::post("/v1/sessions", chat, open)
             .begins()

@@ -43,7 +43,8 @@ impl<'de> Visitor<'de> for BodyVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Body, A::Error> {
-        let (mut body, mut messages) = (Body::default(), None);
+        let mut body = Body::default();
+        let mut messages = None;
         while let Some(name) = members.next_key::<Cow<'de, str>>()? {
             let is_there = match &*name {
                 "messages" => {

@@ -266,7 +266,8 @@ mod tests {
     }
 
     fn event(kind: EventKind) -> StreamItem {
-        let (cursor, turn) = (EventCursor::START, TurnId::new(Uuid::nil()));
+        let cursor = EventCursor::START;
+        let turn = TurnId::new(Uuid::nil());
         let event = SessionEvent { kind, seq: 1, cursor, turn, at: Timestamp::from_millis(0) };
         StreamItem::Event(Arc::new(event))
     }
@@ -291,7 +292,8 @@ mod tests {
 
     /// Writes items. Returns their contents, finish reasons, usages, errors and marks, and how the stream goes on.
     fn written(chunks: &mut Chunks, items: &[StreamItem]) -> (Vec<String>, Then) {
-        let (mut out, mut then) = (Frames::default(), Then::Continue);
+        let mut out = Frames::default();
+        let mut then = Then::Continue;
         for item in items {
             assert_eq!(then, Then::Continue, "an item behind the end");
             then = chunks.on(item, &mut out);

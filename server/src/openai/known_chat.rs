@@ -54,7 +54,8 @@ impl KnownChat {
     ) -> Result<Self, Problem> {
         let history = request.history.iter().map(|said| said.text.len() + MESSAGE_BYTES);
         let max_bytes = history.sum::<usize>() + request.text.len() + SLACK;
-        let (mut chat, mut page) = (Self::default(), ViewPage::of(page_bytes));
+        let mut chat = Self::default();
+        let mut page = ViewPage::of(page_bytes);
         while chat.bytes <= max_bytes {
             let SessionView { messages, earlier, .. } = session.view(page).await?;
             chat.add(messages);
@@ -110,7 +111,8 @@ impl KnownChat {
         if !self.is_whole {
             return None;
         }
-        let (said, request) = (self.said, request.clone());
+        let said = self.said;
+        let request = request.clone();
         Some(heavy::run(self.bytes, move || compare(&said, &request)).await)
     }
 

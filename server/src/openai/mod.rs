@@ -95,7 +95,8 @@ async fn complete(
     headers: HeaderMap,
     Bytes(body): Bytes,
 ) -> Result<Response, Problem> {
-    let (user, key) = (caller.user.clone(), wishes.key.clone());
+    let user = caller.user.clone();
+    let key = wishes.key.clone();
     let (request, digests) = heavy::run(body.len(), move || {
         let request = ChatRequest::read(&body)?;
         let digests = RequestDigests::of(&user, key.as_ref(), &body, &request);
@@ -115,9 +116,11 @@ async fn complete(
         ..caller.turn_options(caller.asks(wishes.ask, Ask::None))
     };
     let supersede = if found.is_named { Supersede::Waiting } else { Supersede::Never };
-    let (session, text) = (found.session.clone(), found.text.clone());
+    let session = found.session.clone();
+    let text = found.text.clone();
     let begins = {
-        let (shared, session) = (shared.clone(), session.clone());
+        let shared = shared.clone();
+        let session = session.clone();
         let caller = caller.clone();
         async move {
             let begun = turns::begin(&shared, &session, text, options, supersede).await?;

@@ -166,7 +166,8 @@ impl FoundChat {
         if self.is_named {
             return;
         }
-        let (user, session) = (caller.user.clone(), self.session.id().clone());
+        let user = caller.user.clone();
+        let session = self.session.id().clone();
         if let Err(error) = shared.memory.add_chat(user, chain, session, shared.now()).await {
             warn!(%error, "the end of a client's chat was not stored");
         }

@@ -54,7 +54,8 @@ impl ChatRequest {
                 return Err(unsupported(name));
             }
         }
-        let (mut instructions, mut said) = (Vec::new(), Sayings::default());
+        let mut instructions = Vec::new();
+        let mut said = Sayings::default();
         for (at, message) in body.messages.into_iter().enumerate() {
             let param = format!("messages.{at}");
             let role = match message.role.as_str() {

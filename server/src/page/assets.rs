@@ -29,7 +29,8 @@ impl Asset {
         name: impl Into<Cow<'static, str>>,
         bytes: impl Into<Cow<'static, [u8]>>,
     ) -> Self {
-        let (name, bytes) = (name.into(), bytes.into());
+        let name = name.into();
+        let bytes = bytes.into();
         let tag = format!("\"{}\"", hex(Sha256::new().chain_update(&bytes)));
         Self { name, bytes, tag }
     }
@@ -84,7 +85,8 @@ pub(super) async fn read(folder: &Path, name: &str) -> Option<Asset> {
     if name.starts_with('.') || !name.bytes().all(is_fit) {
         return None;
     }
-    let (path, name) = (folder.join(name), name.to_owned());
+    let path = folder.join(name);
+    let name = name.to_owned();
     let read = tokio::task::spawn_blocking(move || std::fs::read(path)).await;
     read.ok()?.ok().map(|bytes| Asset::new(name, bytes))
 }

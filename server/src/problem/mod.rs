@@ -252,7 +252,8 @@ impl Problem {
             Form::OpenAi => ("application/json", self.openai()),
         };
         let headers = [(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "no-store")];
-        let (problem, text) = (Extension(self.clone()), body.to_string());
+        let problem = Extension(self.clone());
+        let text = body.to_string();
         let mut response = (self.status(), problem, headers, text).into_response();
         self.write_headers(response.headers_mut());
         response

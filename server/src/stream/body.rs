@@ -220,7 +220,8 @@ impl<M: Mapper> Writer<M> {
         &mut self,
         items: impl Future<Output = Result<Items, Problem>>,
     ) -> Result<(), BrokenOff> {
-        let (shared, credential) = (self.stream.shared.clone(), self.stream.credential);
+        let shared = self.stream.shared.clone();
+        let credential = self.stream.credential;
         let mut ends = std::pin::pin!(first_cut(&shared, credential));
         self.out.comment("madang");
         if self.mapper.says_when_to_retry() {
@@ -228,7 +229,8 @@ impl<M: Mapper> Writer<M> {
         }
         self.mapper.open(&mut self.out);
         self.flush().await?;
-        let (pace, silence) = (shared.limits.text_pace, shared.limits.keep_alive);
+        let pace = shared.limits.text_pace;
+        let silence = shared.limits.keep_alive;
         let mut keep_alive = std::pin::pin!(sleep(silence));
         let mut items = std::pin::pin!(items);
         let items = loop {

@@ -147,13 +147,15 @@ mod tests {
     use super::*;
 
     fn kim(max: usize) -> OutletReader {
-        let (user, budget) = (UserId::new("kim").unwrap(), ByteBudget::new(max, max));
+        let user = UserId::new("kim").unwrap();
+        let budget = ByteBudget::new(max, max);
         OutletReader { user, budget, patience: Duration::from_secs(30) }
     }
 
     /// Reads a body to its end: the pieces, and whether it was whole.
     async fn read(body: WrittenBody) -> (Vec<Bytes>, bool) {
-        let (mut body, mut pieces) = (Box::pin(body), Vec::new());
+        let mut body = Box::pin(body);
+        let mut pieces = Vec::new();
         loop {
             match poll_fn(|context| body.as_mut().poll_frame(context)).await {
                 Some(Ok(frame)) => pieces.push(frame.into_data().unwrap()),

@@ -36,7 +36,8 @@ pub(crate) struct StreamPermit {
 
 impl StreamPermits {
     pub(crate) fn new(limits: &ServerLimits) -> Self {
-        let (max, max_per_user) = (limits.max_streams, limits.max_streams_per_user);
+        let max = limits.max_streams;
+        let max_per_user = limits.max_streams_per_user;
         Self { counts: Arc::default(), max, max_per_user }
     }
 
@@ -96,7 +97,8 @@ mod tests {
         let permits = StreamPermits::new(&limits);
         let [kim, lee] = ["kim", "lee"].map(|user| UserId::new(user).unwrap());
         let refused = |user| permits.take(user).unwrap_err().name();
-        let (one, two) = (permits.take(&kim).unwrap(), permits.take(&kim).unwrap());
+        let one = permits.take(&kim).unwrap();
+        let two = permits.take(&kim).unwrap();
         assert_eq!(refused(&kim), ProblemName::TooMany);
         let three = permits.take(&lee).unwrap();
         assert_eq!(refused(&lee), ProblemName::Overloaded);

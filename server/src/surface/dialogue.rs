@@ -88,7 +88,8 @@ impl<'a> Dialogue<'a> {
         supersede: Supersede,
     ) -> Result<(Session, BegunTurn), Problem> {
         let options = TurnOptions { instructions, ..self.caller.turn_options(self.ask) };
-        let (said, options) = ((said, sent), (options, supersede));
+        let said = (said, sent);
+        let options = (options, supersede);
         forks::begin(self.shared, self.caller, &self.name, said, options).await
     }
 
@@ -110,7 +111,8 @@ impl<'a> Dialogue<'a> {
 
     /// Answers with the events of a turn that begins.
     pub(crate) fn tell(self, session: &Session, turn: &Turn, mapper: impl Mapper) -> Response {
-        let (id, events) = (turn.id(), Items::Turn(Box::new(turn.events())));
+        let id = turn.id();
+        let events = Items::Turn(Box::new(turn.events()));
         self.stream(session, id, EventCursor::START, events, mapper)
     }
 

@@ -60,7 +60,9 @@ pub(crate) async fn begin(
     (options, supersede): (TurnOptions, Supersede),
 ) -> Result<(Session, BegunTurn), Problem> {
     let options = TurnOptions { key: Some(said.key.clone()), ..options };
-    let (shared, caller, name) = (shared.clone(), caller.clone(), name.clone());
+    let shared = shared.clone();
+    let caller = caller.clone();
+    let name = name.clone();
     turns::unbroken(async move {
         let (newest, place) = find(&shared, &caller, &name, &said, sent).await?;
         let text: Arc<str> = said.text.into();
@@ -76,7 +78,8 @@ pub(crate) async fn begin(
                 turns::must_rest(&newest, supersede).await?;
                 let fork = fork(&shared, &caller, cut, &text).await?;
                 let begun = turns::begin(&shared, &fork, text, options, Supersede::Never).await?;
-                let (user, id) = (caller.user.clone(), fork.id().clone());
+                let user = caller.user.clone();
+                let id = fork.id().clone();
                 shared.memory.add_fork(user, name, id).await?;
                 // A question that was answered at this moment was answered first.
                 let superseded = turns::dismiss_waiting(&shared, &newest).await?;

@@ -58,7 +58,8 @@ impl<'a> LookBack<'a> {
     /// # Errors
     /// Returns a problem if the session cannot be reached.
     pub(super) async fn find(&mut self, said: &Said) -> Result<Option<Found>, Problem> {
-        let (mut runs, mut is_last) = (None, true);
+        let mut runs = None;
+        let mut is_last = true;
         while let Some(view) = self.next().await? {
             let SessionView { messages, turn, approval_request, .. } = view;
             // The last page shows how the chat is now.

@@ -138,7 +138,8 @@ impl Scene {
     }
 
     pub(crate) fn speaks(mut self, text: &str) -> Self {
-        let (at, completion) = (self.spoken, completion());
+        let at = self.spoken;
+        let completion = completion();
         self.spoken += text.len();
         self.item(StreamItem::Text { completion, at, text: text.into() })
     }
@@ -155,7 +156,8 @@ impl Scene {
 
     pub(crate) fn message(mut self, text: &str) -> Self {
         self.spoken = 0;
-        let (ending, origin) = (Ending::Complete, EntryOrigin::Chat);
+        let ending = Ending::Complete;
+        let origin = EntryOrigin::Chat;
         self.stored(EventKind::ModelMessage { text: text.into(), ending, model: None, origin })
     }
 
@@ -204,7 +206,8 @@ impl Scene {
 
     /// Plays the scene. Returns what was written, and how the stream goes on.
     pub(crate) fn play(&self, mut mapper: impl Mapper) -> (String, Then) {
-        let (mut out, mut then) = (Frames::default(), Then::Continue);
+        let mut out = Frames::default();
+        let mut then = Then::Continue;
         mapper.open(&mut out);
         for item in &self.items {
             assert_eq!(then, Then::Continue, "an item comes behind the end: {item:?}");

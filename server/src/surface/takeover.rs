@@ -62,7 +62,8 @@ mod tests {
     fn the_newest_part_of_a_history_begins_with_a_text_of_the_user() {
         let mut limits = ServerLimits::default();
         (limits.max_import_messages, limits.max_import_bytes) = (3, 10);
-        let (user, model) = (Imported::user, Imported::model);
+        let user = Imported::user;
+        let model = Imported::model;
         let history = [user("a"), model("b"), user("c"), model(" "), model("d"), user("e")];
         assert_eq!(newest(&history, &limits), [user("c"), model("d"), user("e")]);
         assert_eq!(

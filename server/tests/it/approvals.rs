@@ -138,13 +138,15 @@ async fn the_same_said_at_once_counts_each_time_and_who_says_another_is_told() {
         };
         let answers: Vec<_> = (0..8)
             .map(|at| {
-                let (test, request) = (test.clone(), request.clone());
+                let test = test.clone();
+                let request = request.clone();
                 tokio::spawn(async move {
                     decide(&test, &request, json!({ "decision": says(at) })).await
                 })
             })
             .collect();
-        let (mut counting, mut told) = (Vec::new(), Vec::new());
+        let mut counting = Vec::new();
+        let mut told = Vec::new();
         for (at, answer) in answers.into_iter().enumerate() {
             let answer = answer.await.unwrap();
             match answer.status {

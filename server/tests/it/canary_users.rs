@@ -88,7 +88,8 @@ async fn a_hundred_users_at_once_hear_only_of_themselves() {
         setup = setup.options(|options| options.token(token));
     }
     let test = setup.start().await;
-    let (address, mut users) = (test.address, JoinSet::new());
+    let address = test.address;
+    let mut users = JoinSet::new();
     for (user, secret) in secrets.into_iter().enumerate() {
         users.spawn(async move {
             let token = secret.reveal();

@@ -14,13 +14,17 @@ async fn tables(runtime: &Runtime) -> SqliteMemory {
 }
 
 fn tried(session: &str, until: Option<Timestamp>) -> Tried {
-    let (session, key) = (SessionId::new(session).unwrap(), IdempotencyKey::new("turn").unwrap());
+    let session = SessionId::new(session).unwrap();
+    let key = IdempotencyKey::new("turn").unwrap();
     Tried { session, key, until }
 }
 
 async fn counts_as_long_as_it_says(memory: &dyn ClientMemory) {
-    let (kim, lee) = (UserId::new("kim").unwrap(), UserId::new("lee").unwrap());
-    let (body, key, other) = (Digest::new([1; 32]), Digest::new([2; 32]), Digest::new([3; 32]));
+    let kim = UserId::new("kim").unwrap();
+    let lee = UserId::new("lee").unwrap();
+    let body = Digest::new([1; 32]);
+    let key = Digest::new([2; 32]);
+    let other = Digest::new([3; 32]);
     let now = Timestamp::from_millis(1_800_000_000_000);
     let soon = now.after(Duration::from_secs(600));
     let years = now.after(Duration::from_secs(10 * 365 * 24 * 60 * 60));
@@ -51,7 +55,8 @@ async fn counts_as_long_as_it_says(memory: &dyn ClientMemory) {
 }
 
 async fn gives_the_forks_of_a_chat_the_newest_first(memory: &dyn ClientMemory) {
-    let (kim, lee) = (UserId::new("kim").unwrap(), UserId::new("lee").unwrap());
+    let kim = UserId::new("kim").unwrap();
+    let lee = UserId::new("lee").unwrap();
     let id = |name: &str| SessionId::new(name).unwrap();
     let forks = async |user: &UserId, chat: &str| {
         let forks = memory.forks(user.clone(), id(chat)).await.unwrap();
@@ -92,8 +97,10 @@ async fn of_the_keys_of_a_user_the_newest_are_remembered_in_the_tables() {
     let builder = Runtime::builder().model(ScriptedModel::new([])).store(store);
     let runtime = builder.start().await.unwrap();
     let memory = tables(&runtime).await.max_keys_per_user(3);
-    let (kim, lee) = (UserId::new("kim").unwrap(), UserId::new("lee").unwrap());
-    let (now, name) = (Timestamp::from_millis(1), |number| Digest::new([number; 32]));
+    let kim = UserId::new("kim").unwrap();
+    let lee = UserId::new("lee").unwrap();
+    let now = Timestamp::from_millis(1);
+    let name = |number| Digest::new([number; 32]);
     let body = tried("body", Some(now.after(Duration::from_secs(600))));
     memory.add_try(kim.clone(), name(100), body, now).await.unwrap();
     memory.add_try(lee.clone(), name(101), tried("lee", None), now).await.unwrap();

@@ -120,7 +120,8 @@ async fn an_answer_that_waits_is_given_before_the_end() {
     let (model, mut script) = model_pair();
     let mut test = Setup::new(model).start().await;
     test.open("s").await;
-    let (address, token) = (test.address, test.kim.reveal().to_owned());
+    let address = test.address;
+    let token = test.kim.reveal().to_owned();
     let waits = tokio::spawn(async move {
         Request::post("/v1/sessions/s/turns", &json!({ "text": "hi" }))
             .header("prefer", "wait=60")

@@ -17,7 +17,8 @@ async fn the_same_text_under_a_key_is_one_turn_whether_it_runs_or_has_ended() {
     let (model, mut script) = model_pair();
     let test = Setup::new(model).start().await;
     test.open("s").await;
-    let (path, body) = ("/v1/sessions/s/turns", json!({ "text": "once" }));
+    let path = "/v1/sessions/s/turns";
+    let body = json!({ "text": "once" });
     let first = test.send(keyed(path, "\"k\"", &body)).await;
     assert_eq!(first.ok(202)["key"], "k");
     let turn = first.json()["turn"].clone();
@@ -57,7 +58,8 @@ async fn a_call_under_a_key_runs_once_and_gives_its_end_again() {
     let tool = FakeTool::write("send");
     let runs = tool.runs();
     let test = Setup::new(ScriptedModel::new([])).tool(tool).start().await;
-    let (path, body) = ("/v1/tools/send/calls", json!({ "arguments": { "to": "lee" } }));
+    let path = "/v1/tools/send/calls";
+    let body = json!({ "arguments": { "to": "lee" } });
     let first = test.send(keyed(path, "k", &body)).await.ok(200);
     assert_eq!(first["record"]["outcome"]["data"]["to"], "lee");
     assert_eq!(first["is_recorded"], true);

@@ -172,7 +172,8 @@ async fn pages_are_short_and_lead_to_the_end() {
         test.post("/v1/tools/look/calls", json!({})).await.ok(200);
     }
     let walk = async |path: &str, position: &str, list: &str| {
-        let (mut found, mut next) = (0, String::new());
+        let mut found = 0;
+        let mut next = String::new();
         loop {
             let page = test.get(&format!("{path}?{next}")).await.ok(200);
             let items = page[list].as_array().unwrap().len();

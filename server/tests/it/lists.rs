@@ -49,7 +49,9 @@ async fn decide(test: &TestServer, request: &Value, decision: &str) {
 
 /// Reads a list page by page.
 async fn read(test: &TestServer, path: &str, list: &str) -> Vec<Value> {
-    let (mut found, mut pages, mut next) = (Vec::new(), 0, path.to_owned());
+    let mut found = Vec::new();
+    let mut pages = 0;
+    let mut next = path.to_owned();
     loop {
         let page = test.get(&next).await.ok(200);
         assert!(page.to_string().len() <= PAGE + 200, "{path}: {}", page.to_string().len());

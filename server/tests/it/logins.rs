@@ -53,7 +53,8 @@ async fn a_cookie_goes_to_no_script_and_counts_with_its_proof_alone() {
 async fn signing_out_ends_that_login_on_the_server_and_its_streams() {
     let test = Setup::new(says("a")).start().await;
     test.open("s").await;
-    let (here, elsewhere) = (test.login(&test.kim).await, test.login(&test.kim).await);
+    let here = test.login(&test.kim).await;
+    let elsewhere = test.login(&test.kim).await;
     let events = Request::get("/v1/sessions/s/events");
     let mut stream = events.headers(&here).stream(test.address).await;
     log_out(&test, &here).await;
@@ -98,7 +99,8 @@ async fn an_ended_login_stays_ended_after_a_restart_and_others_go_on() {
             .await
     };
     let test = start().await;
-    let (ended, other) = (test.login(&secret).await, test.login(&secret).await);
+    let ended = test.login(&secret).await;
+    let other = test.login(&secret).await;
     log_out(&test, &ended).await;
     test.shutdown().await;
     let test = start().await;

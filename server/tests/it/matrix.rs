@@ -454,7 +454,8 @@ async fn a_session_of_another_user_answers_as_one_that_is_not_there() {
             }
             test.send(request).await
         };
-        let (foreign, unknown) = (told(&of("lees").await), told(&of("nowhere").await));
+        let foreign = told(&of("lees").await);
+        let unknown = told(&of("nowhere").await);
         assert_eq!(foreign, unknown, "{method} {path}");
         if path == "/api/chat/ID/stream" {
             // Clients ask before their first message, and take an error for a broken chat.

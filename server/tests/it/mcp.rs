@@ -47,7 +47,8 @@ async fn a_client_of_each_kind_lists_and_calls_for_the_user_of_its_token() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_without_the_scope_and_a_service_that_names_no_user_call_nothing() {
-    let (chat, service) = (TokenSecret::random().unwrap(), TokenSecret::random().unwrap());
+    let chat = TokenSecret::random().unwrap();
+    let service = TokenSecret::random().unwrap();
     let holder = TokenHolder::User(UserId::new("kim").unwrap());
     let scopes: TokenScopes = [TokenScope::Chat, TokenScope::Decide].into_iter().collect();
     let prefix = TokenHolder::service(madang_server::ServicePrefix::new("web").unwrap());

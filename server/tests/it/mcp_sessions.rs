@@ -56,7 +56,8 @@ async fn sessions_have_a_bound_for_a_user_and_for_all() {
         (limits.max_mcp_sessions, limits.max_mcp_sessions_per_user) = (3, 2);
     };
     let test = setup.limits(bounds).start().await;
-    let (kim, lee) = (test.kim.reveal(), test.lee.reveal());
+    let kim = test.kim.reveal();
+    let lee = test.lee.reveal();
     let first = Session::begin(&test, kim, &nothing()).await;
     let _second = Session::begin(&test, kim, &nothing()).await;
     let full = initialize(&test, kim, &nothing()).await;
@@ -78,7 +79,8 @@ async fn a_session_ends_when_it_is_idle_and_not_while_a_stream_is_open() {
     let limits = |limits: &mut madang_server::ServerLimits| {
         (limits.mcp_session_idle, limits.max_mcp_sessions_per_user) = (idle, 2);
     };
-    let (test, none) = (setup.limits(limits).start().await, nothing());
+    let test = setup.limits(limits).start().await;
+    let none = nothing();
     let kim = test.kim.reveal();
     let kept = Session::begin(&test, kim, &none).await;
     let stream = kept.stream().stream(test.address).await;

@@ -118,7 +118,8 @@ async fn a_server_without_a_model_refuses_each_turn_and_still_calls_tools() {
         ("/v1/chat/completions", json!({ "model": "any", "messages": messages })),
     ] {
         let refused = test.post(path, body).await;
-        let (status, name) = (refused.status, refused.problem());
+        let status = refused.status;
+        let name = refused.problem();
         assert_eq!((status, &*name), (501, "no-model"), "{path}: {}", refused.text());
         assert_eq!(refused.header("x-should-retry"), Some("false"));
     }

@@ -9,7 +9,8 @@ use crate::{
 
 /// Reads a chat from its last page to its first.
 async fn pages(test: &TestServer, path: &str) -> Vec<Vec<Value>> {
-    let (mut pages, mut next) = (Vec::new(), Some(path.to_owned()));
+    let mut pages = Vec::new();
+    let mut next = Some(path.to_owned());
     while let Some(page) = next.take() {
         let answer = test.get(&page).await;
         let body = answer.ok(200);

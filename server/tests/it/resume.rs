@@ -17,7 +17,8 @@ fn stored(frames: &[Frame]) -> Vec<String> {
 /// The types and cursors of frames, one a line.
 fn lines(frames: &[Frame]) -> Vec<String> {
     let line = |frame: &Frame| {
-        let (event, id) = (frame.event.clone().unwrap(), frame.id.clone().unwrap_or_default());
+        let event = frame.event.clone().unwrap();
+        let id = frame.id.clone().unwrap_or_default();
         assert_eq!(frame.data["type"], *event, "the type stands in both places");
         let cursor = id.split('@').next().unwrap_or_default().to_owned();
         format!("{event} {cursor}").trim().to_owned()
@@ -172,7 +173,8 @@ async fn a_reader_behind_the_ring_hears_that_it_lagged_and_then_what_is_stored()
     let cursors = stored(&told);
     let expected: Vec<_> = (1..=5_u64)
         .flat_map(|turn| {
-            let (user, model) = (2 * turn - 1, 2 * turn);
+            let user = 2 * turn - 1;
+            let model = 2 * turn;
             [
                 format!("user_message {user}"),
                 format!("model_message {model}"),

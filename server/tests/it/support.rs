@@ -78,7 +78,8 @@ impl Setup {
     }
 
     pub(crate) async fn start_on(self, listener: TcpListener) -> TestServer {
-        let (kim, lee) = (TokenSecret::random().unwrap(), TokenSecret::random().unwrap());
+        let kim = TokenSecret::random().unwrap();
+        let lee = TokenSecret::random().unwrap();
         let token = |user: &str, scopes, secret: &TokenSecret| {
             let holder = TokenHolder::User(UserId::new(user).unwrap());
             TokenEntry::new(user, holder, scopes, secret)

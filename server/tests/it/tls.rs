@@ -138,9 +138,11 @@ async fn an_address_has_a_bound_on_connections_where_it_is_that_of_the_client() 
 
 #[tokio::test]
 async fn a_certificate_that_cannot_be_used_is_refused_by_its_file() {
-    let (certificate, other) = (Certificate::new(), Certificate::new());
+    let certificate = Certificate::new();
+    let other = Certificate::new();
     let open = |chain: &PathBuf, key: &PathBuf| Tls::open(chain, key).unwrap_err();
-    let (chain, key) = (certificate.path("cert.pem"), certificate.path("key.pem"));
+    let chain = certificate.path("cert.pem");
+    let key = certificate.path("key.pem");
     assert!(matches!(open(&certificate.path("none"), &key), TlsError::Certificates { .. }));
     assert!(matches!(open(&key, &key), TlsError::Certificates { .. }), "a key is no certificate");
     assert!(matches!(open(&chain, &chain), TlsError::Key { .. }));

@@ -75,7 +75,9 @@ mod tests {
     #[test]
     fn deaths_are_counted_by_content_and_not_by_user() {
         let mut blame = Blame::default();
-        let (killer, again, other) = (request("boom"), request("boom"), request("hello"));
+        let killer = request("boom");
+        let again = request("boom");
+        let other = request("hello");
         assert_eq!(blame.deaths_by(&killer), 0);
         blame.died([&killer, &again].into_iter());
         assert_eq!(

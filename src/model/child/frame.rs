@@ -71,7 +71,8 @@ mod tests {
         let said = ["", "a", "안녕하세요", "\u{0}\n\"", &"long ".repeat(1_000)];
         let bytes: Vec<u8> = said.iter().flat_map(|text| frame(text).unwrap()).collect();
         for size in [1, 2, 3, 7, 64, bytes.len()] {
-            let (mut frames, mut heard) = (Frames::default(), Vec::new());
+            let mut frames = Frames::default();
+            let mut heard = Vec::new();
             for piece in bytes.chunks(size) {
                 frames.push(piece);
                 heard.extend(read(&mut frames));

@@ -133,7 +133,8 @@ impl Open {
     /// the number of those that are asked again.
     pub(super) fn died(&mut self, blame: &mut Blame) -> (Vec<(u64, Fate)>, u64) {
         blame.died(self.running().map(|(_, entry)| &entry.request));
-        let (mut ended, mut asked_again) = (Vec::new(), 0);
+        let mut ended = Vec::new();
+        let mut asked_again = 0;
         for (id, entry) in self.entries.iter_mut().rev() {
             let deaths = blame.deaths_by(&entry.request);
             let fate = match entry.stage {

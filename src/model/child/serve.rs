@@ -181,7 +181,8 @@ struct Reader {
 impl Reader {
     fn read(self, mut input: impl Read) {
         let Self { teller, reporting, asks, served } = self;
-        let (mut frames, mut bytes) = (Frames::default(), vec![0; READ_BYTES]);
+        let mut frames = Frames::default();
+        let mut bytes = vec![0; READ_BYTES];
         while let Ok(read @ 1..) = input.read(&mut bytes) {
             frames.push(&bytes[..read]);
             loop {

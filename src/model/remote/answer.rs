@@ -125,7 +125,8 @@ impl Answer {
             return Ok(());
         }
         let unread = WantedCall::unread(&call, &self.tools);
-        let (name, arguments) = (unread.name.to_string(), unread.arguments.to_string());
+        let name = unread.name.to_string();
+        let arguments = unread.arguments.to_string();
         let ended = PartialCall { has_ended: true, is_unread: true, ..PartialCall::default() };
         self.begins(PartialCall { name, arguments, ..ended }).map(drop)
     }
@@ -167,7 +168,8 @@ impl Answer {
         arguments: Option<&Value>,
         signature: Option<&Value>,
     ) -> Result<(), Broken> {
-        let (name, signature) = (name.to_owned(), signature.cloned());
+        let name = name.to_owned();
+        let signature = signature.cloned();
         let call = PartialCall { name, signature, has_ended: true, ..PartialCall::default() };
         let place = self.begins(call)?;
         match arguments {

@@ -39,13 +39,16 @@ pub(super) fn body(
                     blocks.push(block(text));
                 }
                 blocks.extend(calls.iter().map(|call| {
-                    let (id, name, input) = (&call.id, &call.name, &call.arguments);
+                    let id = &call.id;
+                    let name = &call.name;
+                    let input = &call.arguments;
                     json!({ "type": "tool_use", "id": id, "name": name, "input": input })
                 }));
                 say("assistant", blocks);
                 if !calls.is_empty() {
                     let result = calls.iter().map(|call| {
-                        let (id, content) = (&call.id, call.result);
+                        let id = &call.id;
+                        let content = call.result;
                         json!({ "type": "tool_result", "tool_use_id": id, "content": content })
                     });
                     say("user", result.collect());
@@ -158,7 +161,8 @@ impl AnthropicReader {
                 if answer.numbered(index).is_some_and(|place| !answer.calls[place].has_ended) {
                     return Err(Broken::bad("two calls of one number are open"));
                 }
-                let (name, number) = (text(block, "/name").to_owned(), Some(index));
+                let name = text(block, "/name").to_owned();
+                let number = Some(index);
                 let place =
                     answer.begins(PartialCall { name, number, ..PartialCall::default() })?;
                 match block.get("input") {

@@ -223,7 +223,8 @@ fn finished(choice: &Value, answer: &mut Answer) -> Result<(), Broken> {
 /// Finds the call to which a piece belongs, or begins one. A piece continues a call only if nothing in it contradicts
 /// that, because servers send two calls with one index, with one id, or with none.
 fn place(piece: &Value, answer: &mut Answer) -> Result<usize, Broken> {
-    let (id, name) = (text(piece, "/id"), text(piece, "/function/name"));
+    let id = text(piece, "/id");
+    let name = text(piece, "/function/name");
     let index = piece.get("index");
     let number = index.and_then(|index| index.as_u64().or_else(|| index.as_str()?.parse().ok()));
     let own = |call: &PartialCall| number.is_none() || call.number == number;
@@ -247,6 +248,7 @@ fn place(piece: &Value, answer: &mut Answer) -> Result<usize, Broken> {
             return Err(Broken::bad("a call has two names"));
         }
     }
-    let (id, name) = (id.to_owned(), name.to_owned());
+    let id = id.to_owned();
+    let name = name.to_owned();
     answer.begins(PartialCall { number, id, name, ..PartialCall::default() })
 }

@@ -53,7 +53,8 @@ impl Stream {
             Provider::Gemini => (Framing::Events, Box::new(GeminiReader)),
             Provider::Ollama => (Framing::Lines, Box::new(OllamaReader { think_tag })),
         };
-        let (shape, beginning) = (Shape::Unknown, Vec::new());
+        let shape = Shape::Unknown;
+        let beginning = Vec::new();
         Self { framing, shape, beginning, frames: Frames::new(framing), reader, is_over: false }
     }
 

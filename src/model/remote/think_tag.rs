@@ -154,7 +154,8 @@ mod tests {
             let mut tag = ThinkTag::opened_before(is_opened_before);
             let mut spoken: Vec<_> = pieces.iter().flat_map(|piece| tag.push(piece)).collect();
             spoken.push(tag.end());
-            let (mut thought, mut said) = (String::new(), String::new());
+            let mut thought = String::new();
+            let mut said = String::new();
             for part in spoken {
                 match part {
                     Spoken::Text(text) => said.push_str(&text),

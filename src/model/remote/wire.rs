@@ -71,7 +71,9 @@ pub(super) async fn complete(
     request: &CompletionRequest,
     answer: &mut Answer,
 ) -> Result<Completion, ModelError> {
-    let (mut style, mut retries, mut halvings) = (Style::default(), 0, 0);
+    let mut style = Style::default();
+    let mut retries = 0;
+    let mut halvings = 0;
     style.quirks = model.quirks.get();
     let key = model.options.key.as_deref();
     loop {
@@ -155,7 +157,8 @@ async fn one_try(
     if !status.is_success() {
         return Err(refused(options, response).await);
     }
-    let (mut stream, mut response) = (Stream::new(options.provider, style.quirks), response);
+    let mut stream = Stream::new(options.provider, style.quirks);
+    let mut response = response;
     while !stream.is_over()
         && let Some(bytes) = within(options, response.chunk()).await?
     {
@@ -188,7 +191,8 @@ async fn within<T>(
 }
 
 async fn refused(options: &RemoteOptions, mut response: Response) -> Failure {
-    let (status, retry_after) = (response.status().as_u16(), retry_after(response.headers()));
+    let status = response.status().as_u16();
+    let retry_after = retry_after(response.headers());
     let mut body = Vec::new();
     while body.len() < MAX_REFUSAL
         && let Ok(Some(bytes)) = within(options, response.chunk()).await

@@ -206,7 +206,8 @@ impl OpenError {
         kind: Kind,
         cause: impl Into<Box<dyn Error + Send + Sync>>,
     ) -> Self {
-        let (path, cause) = (path.to_owned(), cause.into());
+        let path = path.to_owned();
+        let cause = cause.into();
         match kind {
             Kind::Full => Self::Full { path, cause },
             Kind::ReadOnly => Self::ReadOnly { path, cause },

@@ -205,7 +205,8 @@ mod tests {
     #[test]
     fn of_many_who_take_and_give_back_a_lock_one_has_it() {
         let folder = tempfile::tempdir().unwrap();
-        let (database, path) = (folder.path().join("a.db"), folder.path().join(".a.lock"));
+        let database = folder.path().join("a.db");
+        let path = folder.path().join(".a.lock");
         private::create(&database).unwrap();
         let holders = AtomicUsize::new(0);
         thread::scope(|scope| {

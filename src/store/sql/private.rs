@@ -120,7 +120,8 @@ mod unix {
         // Opens nothing: a process that closes a file loses all its locks on it.
         let Ok(metadata) = fs::symlink_metadata(path) else { return };
         if is_foreign(metadata.uid(), geteuid().as_raw()) {
-            let (file, owner) = (path.display(), metadata.uid());
+            let file = path.display();
+            let owner = metadata.uid();
             warn!(%file, owner, "the database belongs to another account, which can read and change it");
         }
         if !is_exposed(&metadata) {

@@ -111,7 +111,8 @@ pub(super) fn open_turn(row: &SqliteRow) -> Result<Option<OpenTurn>, StoreError>
 
 /// Reads a turn and its end.
 pub(super) fn submitted(row: &SqliteRow) -> Result<SubmittedTurn, StoreError> {
-    let (turn, text) = (turn(column(row, "turn")?)?, digest(column(row, "text")?)?);
+    let turn = turn(column(row, "turn")?)?;
+    let text = digest(column(row, "text")?)?;
     Ok(SubmittedTurn { turn, text, end: turn_end(row)? })
 }
 

@@ -111,7 +111,8 @@ type Objects = BTreeMap<(String, String), String>;
 pub(super) async fn faults(db: &mut SqliteConnection) -> Result<Vec<SchemaFault>, FaultsUnknown> {
     let mut fresh = SqliteConnectOptions::new().in_memory(true).connect().await?;
     MIGRATIONS.run_direct(None, &mut fresh, false).await?;
-    let (expected, mut found) = (objects(&mut fresh).await?, objects(db).await?);
+    let expected = objects(&mut fresh).await?;
+    let mut found = objects(db).await?;
     fresh.close().await?;
     let mut faults = Vec::new();
     for ((kind, name), words) in expected {

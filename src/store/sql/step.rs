@@ -63,7 +63,9 @@ pub(super) async fn take(
         }
         None => None,
     };
-    let (before, standing, keys) = (before.as_ref(), standing.as_ref(), Some(own.keys));
+    let before = before.as_ref();
+    let standing = standing.as_ref();
+    let keys = Some(own.keys);
     let row = LedgerRow::after(before, standing, keys, session, call, at, transition)?;
     let salt = Salt::random().map_err(StoreError::unavailable)?;
     let head = next_hash(&chain.head, &step_hash(&salt, session, call, at, transition));

@@ -100,7 +100,8 @@ impl Shared {
         keys: SealKeys,
     ) -> Self {
         let slot = Arc::new(Mutex::new(Some(writer)));
-        let (claim, commits) = (Cell::new(Some(claim)), watch::Sender::new(0));
+        let claim = Cell::new(Some(claim));
+        let commits = watch::Sender::new(0);
         let writing = Writing { options, slot, claim, commits };
         Self { writing: Some(writing), ..Self::read_only(reading, readers, keys) }
     }

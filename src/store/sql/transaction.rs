@@ -69,7 +69,8 @@ impl SqliteTransaction {
     /// Returns the SQL that begins a part, and releases the part kept before it.
     async fn enter(&mut self) -> Result<String, StoreError> {
         self.depth += 1;
-        let (kept, depth) = (self.kept.take(), self.depth);
+        let kept = self.kept.take();
+        let depth = self.depth;
         failpoint("sqlite.savepoint").await?;
         let writer = self.writer();
         writer.must_be_open()?;

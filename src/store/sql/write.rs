@@ -20,8 +20,10 @@ pub(super) async fn write(
     writes: &[Write],
     known: &mut Option<CallHead>,
 ) -> Result<(), StoreError> {
-    let (own, script) = (&mut own, &mut Script::default());
-    let (mut sent, mut last) = (0, known.take());
+    let own = &mut own;
+    let script = &mut Script::default();
+    let mut sent = 0;
+    let mut last = known.take();
     for (index, write) in writes.iter().enumerate() {
         // A read must see the statements that the script holds back.
         if must_read(write, &writes[sent..index], last.as_ref()) || script.is_long() {
@@ -263,11 +265,14 @@ mod tests {
 
     #[test]
     fn what_rests_on_nothing_that_is_stored_needs_no_trip_of_its_own() {
-        let (session, user) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
-        let (turn, at) = (TurnId::new(uuid::Uuid::nil()), Timestamp::from_millis(1));
+        let session = SessionId::new("s").unwrap();
+        let user = UserId::new("kim").unwrap();
+        let turn = TurnId::new(uuid::Uuid::nil());
+        let at = Timestamp::from_millis(1);
         let step = TurnStep::Dismissed;
         let plain = Write::Turn { session: session.clone(), turn, at, step };
-        let (options, text) = (TurnOptions::default(), text_digest("hello"));
+        let options = TurnOptions::default();
+        let text = text_digest("hello");
         let beginning = Write::TurnStarted {
             session: session.clone(),
             turn,

@@ -67,7 +67,8 @@ impl Writer {
         let authorizer = Arc::new(Authorizer::new(rules));
         {
             let mut handle = db.lock_handle().await?;
-            let (commits, rollbacks) = (watch.clone(), watch.clone());
+            let commits = watch.clone();
+            let rollbacks = watch.clone();
             handle.set_commit_hook(move || commits.may_commit.load(SeqCst));
             handle.set_rollback_hook(move || rollbacks.was_rolled_back.store(true, SeqCst));
             let guarded = authorizer.clone().guard(&mut handle);

@@ -112,7 +112,8 @@ async fn slow_work_is_prepared_before_the_transaction_and_handed_to_the_handler(
             Ok(())
         },
     );
-    let (ctx, arguments) = (context(Locale::KO), json!({ "row": "a" }));
+    let ctx = context(Locale::KO);
+    let arguments = json!({ "row": "a" });
     let made = tool.prepare(&arguments, &ctx).await.unwrap();
     let mut db = Db::default();
     let outcome =

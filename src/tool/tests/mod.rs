@@ -84,7 +84,8 @@ async fn run(tool: &impl Tool, arguments: Value, access: Access<'_>) -> ToolResu
 /// Checks the arguments first, as the dispatcher does.
 async fn run_checked(tool: &RegisteredTool, arguments: Value) -> ToolResult<ToolOutcome> {
     let arguments = tool.validate(arguments).unwrap().arguments;
-    let (ctx, limits) = (context(Locale::KO), Limits::default());
+    let ctx = context(Locale::KO);
+    let limits = Limits::default();
     tool.handle(arguments, Prepared::default(), &ctx, Access::None, &limits).await
 }
 

@@ -123,7 +123,8 @@ impl TinyModel {
 
     /// Writes the vocabulary and the template; returns the number of tokens.
     pub fn vocabulary(&self, file: &mut GgufFile) -> usize {
-        let (controls, defined) = (self.controls.len(), self.defined.len());
+        let controls = self.controls.len();
+        let defined = self.defined.len();
         let tokens = PLAIN_TOKENS + controls + defined;
         let names: Vec<String> = (0..tokens).map(|token| self.token_text(token)).collect();
         let (pair, merged) = self.merged;

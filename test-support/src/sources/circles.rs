@@ -60,7 +60,8 @@ struct Use {
 fn uses(file: &SourceFile) -> Vec<Use> {
     let tokens = tokens(&file.text);
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
-    let (mut uses, mut at) = (Vec::new(), 0);
+    let mut uses = Vec::new();
+    let mut at = 0;
     while at < tokens.len() {
         if (0..7).map(|next| text(at + next)).eq(["#", "[", "cfg", "(", "test", ")", "]"]) {
             at = end_of_item(&tokens, at + 7);

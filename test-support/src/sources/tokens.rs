@@ -14,7 +14,9 @@ pub fn tokens(source: &str) -> Vec<Token<'_>> {
     let bytes = source.as_bytes();
     let byte = |at: usize| bytes.get(at).copied().unwrap_or(0);
     let mut tokens = Vec::new();
-    let (mut at, mut line, mut counted) = (0, 1, 0);
+    let mut at = 0;
+    let mut line = 1;
+    let mut counted = 0;
     while at < bytes.len() {
         line += bytes[counted..at].iter().filter(|&&b| b == b'\n').count();
         counted = at;
@@ -61,7 +63,8 @@ fn find(source: &str, from: usize, what: &str) -> usize {
 }
 
 fn end_of_block_comment(bytes: &[u8], begin: usize) -> usize {
-    let (mut at, mut open) = (begin, 0);
+    let mut at = begin;
+    let mut open = 0;
     while at < bytes.len() {
         match &bytes[at..bytes.len().min(at + 2)] {
             b"/*" => open += 1,

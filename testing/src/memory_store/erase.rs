@@ -16,7 +16,8 @@ impl MemoryTransaction {
             return Err(StoreError::refused(format!("session {session} is no temporary chat")));
         }
         let erased_to = self.find(session, |table| table.erased_to).unwrap_or_default();
-        let (mut last, mut bytes) = (erased_to, 0);
+        let mut last = erased_to;
+        let mut bytes = 0;
         for (seq, text) in self.of_all_layers(session, entries) {
             last = last.max(seq);
             bytes += text.filter(|_| seq > erased_to).unwrap_or_default();

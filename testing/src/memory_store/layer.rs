@@ -115,7 +115,8 @@ impl Layer {
             let message = self.message(entry);
             let turn = table.turns.get(&entry.turn())?;
             let ended = turn.ended.filter(|(_, behind)| behind == seq).map(|(at, _)| at);
-            let (language, end) = (turn.open.options.language, ended.zip(turn.end.clone()));
+            let language = turn.open.options.language;
+            let end = ended.zip(turn.end.clone());
             let bytes = serde_json::to_vec(&message).map_or(0, |json| json.len());
             Some(TranscriptRow { seq: *seq, bytes, message, language, end })
         };
@@ -140,7 +141,8 @@ impl Layer {
             .iter()
             .filter_map(|(session, table)| {
                 let (turn, (user, _)) = (table.open_turn()?, table.opened.as_ref()?);
-                let (session, user) = (session.clone(), user.clone());
+                let session = session.clone();
+                let user = user.clone();
                 Some((turn.began, InterruptedSession { session, user, turn: turn.open.turn }))
             })
             .collect();

@@ -206,7 +206,8 @@ impl MemoryTransaction {
             return Ok(());
         }
         let standing = step.rests_on().and_then(|by_call| self.row(by_call));
-        let (before, standing) = (before.as_deref(), standing.as_deref());
+        let before = before.as_deref();
+        let standing = standing.as_deref();
         let row =
             LedgerRow::after(before, standing, Some(&self.shared.keys), session, call, at, step)?;
         if let Some(use_of) = row.approval.filter(|_| step.rests_on().is_some()) {

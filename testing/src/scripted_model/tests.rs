@@ -149,7 +149,8 @@ async fn a_repeating_script_begins_anew_for_each_session() {
     for session in ["one", "two", "one", "one", "two"] {
         heard.push(said(&model, session).await);
     }
-    let (call, text) = (r#" -> ToolCalls "" look({})"#, r#"Text("a") -> Stop "a" "#);
+    let call = r#" -> ToolCalls "" look({})"#;
+    let text = r#"Text("a") -> Stop "a" "#;
     assert_eq!(heard, [call, call, text, call, text]);
 }
 
@@ -159,7 +160,8 @@ async fn a_cancelled_completion_ends_at_once_and_keeps_what_was_streamed() {
         ScriptedModel::new([ScriptedCompletion::text("abcd").after(Duration::from_secs(4))]);
     let heard = Arc::new(Mutex::new(String::new()));
     let cancel = CancellationToken::new();
-    let (pieces, stop) = (heard.clone(), cancel.clone());
+    let pieces = heard.clone();
+    let stop = cancel.clone();
     let deltas = Deltas::new(move |delta| {
         let mut heard = pieces.lock().unwrap();
         heard.push_str(&format!("{delta:?}"));

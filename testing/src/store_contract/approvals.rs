@@ -27,12 +27,15 @@ fn standing(number: u128, byte: u8) -> Transition {
 }
 
 fn standing_use(number: u128, byte: u8, nth: u32) -> Approval {
-    let (by_call, schema) = (call(number), digest(byte));
+    let by_call = call(number);
+    let schema = digest(byte);
     Approval::Standing { by_call, schema, resource: None, number: nth }
 }
 
 fn revoke(name: &str, tool: Option<&str>, by: &str) -> Write {
-    let (session, tool, by) = (session(name), tool.map(Into::into), user(by));
+    let session = session(name);
+    let tool = tool.map(Into::into);
+    let by = user(by);
     Write::Revoke { session, tool, by, at: at(50) }
 }
 

@@ -76,7 +76,8 @@ pub(super) fn ended_behind(name: &str, number: u128, behind: u64) -> Write {
 
 pub(super) fn ended_with(name: &str, number: u128, behind: u64, end: StoredEnd) -> Write {
     let StoredEnd { ending, error, usage } = end;
-    let (session, turn) = (session(name), turn(number));
+    let session = session(name);
+    let turn = turn(number);
     Write::TurnEnded { session, turn, at: at(9), behind, ending, error, usage }
 }
 
@@ -147,7 +148,9 @@ pub(super) fn approved_as(
     approval: Approval,
     arguments: Option<Value>,
 ) -> Transition {
-    let (digest, by, arguments) = (digest(byte), user(by), arguments.map(Into::into));
+    let digest = digest(byte);
+    let by = user(by);
+    let arguments = arguments.map(Into::into);
     Transition::Approved { digest, by, approval, arguments, expires_at: at(500), seal: None }
 }
 
@@ -172,7 +175,8 @@ pub(super) fn ok(data: &str) -> Ended {
 
 /// Ends a call that kim denied.
 pub(super) fn denied() -> Transition {
-    let (outcome, decided_by) = (ToolOutcome::cancelled(CancelReason::Denied), Some(user("kim")));
+    let outcome = ToolOutcome::cancelled(CancelReason::Denied);
+    let decided_by = Some(user("kim"));
     Transition::Ended(Ended { outcome, effect: Effect::None, decided_by, ..ok("") })
 }
 

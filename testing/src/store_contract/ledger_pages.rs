@@ -12,7 +12,8 @@ use madang_actors::{
 
 /// Reads all calls that match, at most `at_once` in each read.
 async fn paged(store: &dyn Store, filter: &LedgerFilter, at_once: usize) -> Vec<CallId> {
-    let (mut all, mut filter) = (Vec::new(), filter.clone().at_most(at_once));
+    let mut all = Vec::new();
+    let mut filter = filter.clone().at_most(at_once);
     loop {
         let page = store.calls(&filter).await.expect("the store can be read");
         let Some(last) = page.last().map(|row| row.call) else { return all };
@@ -58,8 +59,10 @@ async fn many_calls(store: &dyn Store) {
 /// proposals, even if all have the same moment.
 pub async fn pages_of_the_ledger_of_any_size_give_each_call_once(store: &dyn Store) {
     many_calls(store).await;
-    let (kim, lee) = (user("kim"), user("lee"));
-    let (s, t) = (session("s"), session("t"));
+    let kim = user("kim");
+    let lee = user("lee");
+    let s = session("s");
+    let t = session("t");
     let all = LedgerFilter::default();
     let of = |filter: &LedgerFilter| filter.clone();
     for (filter, expected) in [

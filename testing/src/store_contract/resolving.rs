@@ -23,7 +23,8 @@ pub async fn an_unknown_effect_is_resolved_once(store: &dyn Store) {
         (3, TookEffect, by_person("kim")),
         (4, DidNot, by_person("kim")),
     ] {
-        let (number, resolves) = (u128::from(seq), resolved(resolution, by.clone()));
+        let number = u128::from(seq);
+        let resolves = resolved(resolution, by.clone());
         for before in [proposed(seq), running(7)] {
             written(store, &[step("s", number, 3, before)]).await;
             refused(store, &[step("s", number, 4, resolves.clone())]).await;
@@ -63,7 +64,8 @@ pub async fn only_an_unknown_effect_is_resolved_and_by_the_calls_user(store: &dy
     chat(store, "s").await;
     let end = |effect| Transition::Ended(Ended { effect, ..ok("") });
     for (seq, effect) in [(1, Effect::None), (2, Effect::Committed), (3, Effect::Unknown)] {
-        let (number, steps) = (u128::from(seq), [proposed(seq), running(7), end(effect)]);
+        let number = u128::from(seq);
+        let steps = [proposed(seq), running(7), end(effect)];
         for before in steps {
             written(store, &[step("s", number, 2, before)]).await;
         }

@@ -25,7 +25,8 @@ fn bounded_with(name: &str, number: u128, max: u64, options: TurnOptions) -> Wri
 
 /// Writes kim's two sessions, without an open turn, and returns the bytes stored.
 async fn two_chats(store: &dyn Store) -> u64 {
-    let (said, answered) = (text(1, "수면 \"일기\" 🙂"), answer(3, "a"));
+    let said = text(1, "수면 \"일기\" 🙂");
+    let answered = answer(3, "a");
     let steps = [proposed(2), running(7), Transition::Ended(ok("it is done"))];
     let [first, second, third] = steps.clone().map(|transition| step("s", 1, 5, transition));
     let again = third.clone();

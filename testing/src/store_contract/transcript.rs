@@ -145,7 +145,8 @@ pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_at_their_posit
     let by_number = (1..8).map(PartSize::of_numbers);
     let by_bytes = (0..12).map(|power| PartSize { bytes: 1 << power, ..PartSize::ALL });
     for size in by_number.chain(by_bytes).chain([PartSize::ALL]) {
-        let (mut read, mut from) = (Vec::new(), Some(0));
+        let mut read = Vec::new();
+        let mut from = Some(0);
         while let Some(begin) = from {
             let TranscriptPart { entries, next } = part(begin, size).await;
             read.extend(entries);
@@ -172,7 +173,8 @@ pub async fn a_part_of_a_transcript_is_bounded_in_bytes(store: &dyn Store) {
     };
     written(store, &[said(1, "a"), said(2, &long), said(3, "b"), said(4, "c"), said(5, &long)])
         .await;
-    let (mut parts, mut from) = (Vec::new(), Some(0));
+    let mut parts = Vec::new();
+    let mut from = Some(0);
     while let Some(begin) = from {
         let size = PartSize { bytes: 5_000, ..PartSize::ALL };
         let part = store.transcript(&session("s"), begin, size).await;

@@ -26,7 +26,8 @@ async fn of_a_yes_and_a_no_at_once_exactly_one_wins_and_the_ledger_agrees() {
         let request = gate.approval_request().await;
         let start = Arc::new(Barrier::new(2));
         let answer = |session: madang::Session, decision: Decision| {
-            let (start, request) = (start.clone(), request.clone());
+            let start = start.clone();
+            let request = request.clone();
             tokio::spawn(async move {
                 start.wait().await;
                 session.decide(&request, decision).await
@@ -34,7 +35,8 @@ async fn of_a_yes_and_a_no_at_once_exactly_one_wins_and_the_ledger_agrees() {
         };
         let yes = answer(gate.session.clone(), Decision::Approve);
         let no = answer(other_handle.clone(), Decision::Deny);
-        let (yes, no) = (yes.await.unwrap(), no.await.unwrap());
+        let yes = yes.await.unwrap();
+        let no = no.await.unwrap();
         let (_, envelope) = gate.told(turn).await;
         let row = gate.row().await;
         assert_eq!(row.decided_by.as_ref(), Some(&request.user));
@@ -74,7 +76,8 @@ async fn of_five_answers_and_a_dismissal_at_once_one_wins_and_is_told_everywhere
         ];
         let start = Arc::new(Barrier::new(decisions.len() + 1));
         let answers = decisions.map(|decision| {
-            let (start, request) = (start.clone(), request.clone());
+            let start = start.clone();
+            let request = request.clone();
             let session = gate.session.clone();
             tokio::spawn(async move {
                 start.wait().await;
@@ -136,7 +139,8 @@ async fn the_user_changes_the_arguments_and_everybody_is_told_of_it() {
     assert_eq!(envelope, told);
     assert_eq!(gate.saved(), ["b"]);
 
-    let (row, entry) = (gate.row().await, gate.entry().await);
+    let row = gate.row().await;
+    let entry = gate.entry().await;
     assert_eq!((&row.arguments, &row.asked), (&named("b").into(), &Some(named("a").into())));
     assert_eq!(
         (row.approval, row.decided_by.clone()),

@@ -65,7 +65,8 @@ async fn end(way: Way) -> End {
     };
     gate.probe.until_turns_ended(1).await;
     let event = question_end(&gate.probe);
-    let (row, record) = (gate.row().await, gate.entry().await);
+    let row = gate.row().await;
+    let record = gate.entry().await;
     assert_eq!((row.effect, row.record().as_ref()), (Some(Effect::None), Some(&record)));
     assert!(gate.saved().is_empty());
     gate.shutdown().await;

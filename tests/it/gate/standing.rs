@@ -68,7 +68,8 @@ async fn the_tool_runs_without_a_question_and_each_call_has_an_approval_of_its_o
     assert!(!asks(&mut gate, "save").await);
     assert_eq!(gate.saved(), ["first", "later"]);
     let row = gate.row().await;
-    let (by_call, schema) = (first.call, first.schema);
+    let by_call = first.call;
+    let schema = first.schema;
     let approval = Approval::Standing { by_call, schema, resource: None, number: 1 };
     assert_eq!((row.approval, row.decided_by.as_ref()), (Some(approval), Some(&first.user)));
     assert!(row.approved_at >= Some(first.at) && row.digest.is_some());

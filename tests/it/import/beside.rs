@@ -26,7 +26,8 @@ async fn of_two_imports_at_once_one_wins_whole() {
             test.runtime.user("kim").unwrap().session(&format!("chat {round}")).await.unwrap();
         let start = Arc::new(Barrier::new(3));
         let imports = ["one", "two", "three"].map(|name| {
-            let (session, start) = (session.clone(), start.clone());
+            let session = session.clone();
+            let start = start.clone();
             tokio::spawn(async move {
                 start.wait().await;
                 (name, session.import(of_client(name)).await)
@@ -56,7 +57,8 @@ async fn a_turn_beside_an_import_comes_behind_it_or_keeps_it_out() {
             test.runtime.user("kim").unwrap().session(&format!("chat {round}")).await.unwrap();
         let start = Arc::new(Barrier::new(2));
         let import = {
-            let (session, start) = (session.clone(), start.clone());
+            let session = session.clone();
+            let start = start.clone();
             tokio::spawn(async move {
                 start.wait().await;
                 session.import(history()).await

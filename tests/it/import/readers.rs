@@ -29,7 +29,8 @@ async fn runtime(path: &Path) -> Runtime {
 
 /// Reads until this many turns have ended.
 async fn read(reader: &mut Subscription, turns: usize) -> Vec<SessionEvent> {
-    let (mut events, mut ended) = (Vec::new(), 0);
+    let mut events = Vec::new();
+    let mut ended = 0;
     while ended < turns {
         let item = tokio::time::timeout(PATIENCE, reader.next()).await.expect("it comes in time");
         let Some(StreamItem::Event(event)) = item else { continue };

@@ -69,7 +69,8 @@ async fn the_death_of_the_confirm_actor_ends_no_request_in_an_inbox_and_leaves_n
     let mut inbox = inbox_of(&test.runtime, &kim()).await;
     let (one, other) =
         (save(&test.runtime, kim(), "a").await, save(&test.runtime, kim(), "b").await);
-    let (first, second) = (requested(&mut inbox).await, requested(&mut inbox).await);
+    let first = requested(&mut inbox).await;
+    let second = requested(&mut inbox).await;
     for _ in 0..3 {
         test.runtime.actors().confirm.kill().await;
         // Opened meanwhile, an inbox tells both as open.

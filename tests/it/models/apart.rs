@@ -45,7 +45,8 @@ async fn what_one_model_wants_back_with_its_calls_reaches_no_other() {
 
 #[tokio::test]
 async fn a_full_queue_of_one_model_holds_back_no_turn_of_another() {
-    let (first, second) = (model_pair(), model_pair());
+    let first = model_pair();
+    let second = model_pair();
     let limits = Limits { max_waiting_completions: 1, ..Limits::default() };
     let pairs = [
         (first.0.max_concurrent(1), first.1),

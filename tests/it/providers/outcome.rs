@@ -46,7 +46,8 @@ pub(super) async fn outcome(server: &Server, index: usize, row: &Row) -> Outcome
     }
     let runtime = builder.start().await.unwrap();
     let session = runtime.user("kim").unwrap().session("s").await.unwrap();
-    let (mut lines, mut told) = (Vec::new(), String::new());
+    let mut lines = Vec::new();
+    let mut told = String::new();
     for _ in 0..row.turns {
         let mut items = session.subscribe();
         session.send("hi").await.unwrap();

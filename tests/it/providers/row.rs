@@ -51,7 +51,8 @@ pub(super) fn rows(file: &str) -> Vec<Row> {
         let line = head.lines().find_map(|line| line.strip_prefix(word)).expect(word);
         line.trim().to_owned()
     };
-    let (server, provider) = (of("server "), of("format ").parse().unwrap());
+    let server = of("server ");
+    let provider = of("format ").parse().unwrap();
     rows.split("\n== ").map(|row| read(&server, provider, row)).collect()
 }
 
@@ -69,7 +70,8 @@ fn read(server: &str, provider: Provider, text: &str) -> Row {
     };
     let mut body: Option<(&str, Vec<&str>)> = None;
     for line in text.lines() {
-        let (head, came) = (line.strip_prefix("<< "), line.strip_prefix(">> "));
+        let head = line.strip_prefix("<< ");
+        let came = line.strip_prefix(">> ");
         if head.is_some() || came.is_some() {
             row.replies.extend(body.take().map(|(head, lines)| reply(head, &lines)));
         }

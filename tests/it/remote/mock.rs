@@ -62,7 +62,9 @@ impl Mock {
             (mpsc::unbounded_channel(), mpsc::unbounded_channel());
         tokio::spawn(async move {
             while let Ok((connection, _)) = listener.accept().await {
-                let (script, asks, closes) = (script.clone(), asks.clone(), closes.clone());
+                let script = script.clone();
+                let asks = asks.clone();
+                let closes = closes.clone();
                 tokio::spawn(serve(connection, script, asks, closes));
             }
         });

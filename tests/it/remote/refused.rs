@@ -51,7 +51,8 @@ async fn a_wrong_key_is_told_at_once_and_stands_in_no_error() {
     let body = format!("{{\"error\":{{\"message\":\"wrong key {KEY}\"}}}}");
     let mut mock = Mock::start([whole("HTTP/1.1 401 Unauthorized", &body)]).await;
     let model = mock.model(Provider::OpenAi);
-    let (request, cancel) = (request(Vec::new()), CancellationToken::new());
+    let request = request(Vec::new());
+    let cancel = CancellationToken::new();
     let error = model.complete(request, Deltas::ignored(), cancel).await.unwrap_err();
     assert_eq!((error.kind(), mock.rest()), ("Unauthorized", 1));
     assert!(!format!("{error:?}").contains(KEY), "{error:?}");

@@ -19,7 +19,8 @@ fn a_repeated_submit_is_the_same_turn_while_it_runs_and_after_it_ended() {
         // Two at the same moment, as an impatient client sends them.
         let (first, second) =
             tokio::join!(submit(&session, "1", "go"), submit(&session, "1", "go"));
-        let (first, second) = (first.unwrap(), second.unwrap());
+        let first = first.unwrap();
+        let second = second.unwrap();
         assert_eq!(first.id(), second.id());
         let third = submit(&session, "1", "go").await.unwrap();
         assert_eq!(first.id(), third.id());

@@ -163,7 +163,8 @@ fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_a
     let mut life = world.start();
     let asked = life.run(async |life| {
         // Another user's letter keeps the tool's only permit.
-        let (runtime, others) = (life.runtime.clone(), send("lee", "nobody"));
+        let runtime = life.runtime.clone();
+        let others = send("lee", "nobody");
         tokio::spawn(async move { dispatched(&runtime, others).await });
         life.gate.begun(1).await;
         let (session, mut probe) = life.session().await;

@@ -69,7 +69,8 @@ fn forge(path: &Path, approval: Approval, seal: Option<Seal>) {
         let session = SessionId::new("s").unwrap();
         let id = serde_json::from_value(json!(call)).unwrap();
         let head = hash(its.get("chain_head"));
-        let (salt, moment) = (Salt::new([0; 16]), Timestamp::from_millis(at));
+        let salt = Salt::new([0; 16]);
+        let moment = Timestamp::from_millis(at);
         let link = next_hash(&head, &step_hash(&salt, &session, id, moment, &step));
         let insert = "INSERT INTO madang_transitions VALUES ('s', $1, $2, $3, 'approved', $4, zeroblob(16), $5)";
         sqlx::query(insert)
@@ -98,14 +99,16 @@ fn forge(path: &Path, approval: Approval, seal: Option<Seal>) {
 /// What an audit with the keys says, and one without them.
 async fn audits(life: &Life) -> (Result<(), AuditError>, Result<(), AuditError>) {
     let ledger = life.store.session_ledger(&SessionId::new("s").unwrap()).await.unwrap().unwrap();
-    let (with, without) = (ledger.audit(None, Some(life.store.keys())), ledger.audit(None, None));
+    let with = ledger.audit(None, Some(life.store.keys()));
+    let without = ledger.audit(None, None);
     (with.map(drop), without.map(drop))
 }
 
 #[test]
 fn an_approval_that_sql_wrote_beside_all_triggers_runs_nothing() {
     let stranger = SealKeys::new([SealKey::new([1; 32])]);
-    let (session, kim) = (SessionId::new("s").unwrap(), UserId::new("kim").unwrap());
+    let session = SessionId::new("s").unwrap();
+    let kim = UserId::new("kim").unwrap();
     let foreign = stranger.owner(&session, &kim, Timestamp::from_millis(1));
     for seal in [None, foreign] {
         let world = World::new();
@@ -178,7 +181,8 @@ fn an_approval_that_was_given_runs_after_a_crash_as_ever() {
             let call = madang::Call::new(UserId::new(user).unwrap(), "slow_send", r#"{"to":"x"}"#);
             call.approver(madang::approval::Approver::Decided(Decision::Approve))
         };
-        let (runtime, first) = (life.runtime.clone(), call("lee"));
+        let runtime = life.runtime.clone();
+        let first = call("lee");
         tokio::spawn(async move { dispatched(&runtime, first).await });
         life.gate.begun(1).await;
         let (session, mut probe) = life.session().await;

@@ -301,7 +301,8 @@ fn every_session_that_was_cut_off_can_be_resumed_though_no_reader_opens_it() {
         let runtime = life.runtime.clone();
         let all = tokio::spawn(async move { runtime.resume_open().await });
         // No more than two at once; one that waits for a person makes room for the next.
-        let (first, second) = (life.script.next().await, life.script.next().await);
+        let first = life.script.next().await;
+        let second = life.script.next().await;
         tokio::task::yield_now().await;
         assert!(life.script.try_next().is_none());
         let asks = crate::support::wanted("save", &serde_json::json!({}));

@@ -30,7 +30,8 @@ async fn a_call_that_is_begun_many_times_at_once_under_one_key_runs_once_and_has
             let start = Arc::new(Barrier::new(8));
             let callers: Vec<_> = (0..8)
                 .map(|_| {
-                    let (runtime, start) = (calls.runtime.clone(), start.clone());
+                    let runtime = calls.runtime.clone();
+                    let start = start.clone();
                     let call = call(tool).key(key(&format!("round {round}")));
                     tokio::spawn(async move {
                         start.wait().await;
@@ -71,7 +72,8 @@ async fn a_repeated_call_joins_the_one_that_runs_and_later_gives_its_recorded_en
         );
         assert_eq!((first.id(), first.session()), (second.id(), second.session()));
         calls.gate.release();
-        let (report, same) = (ended(&first).await, ended(&second).await);
+        let report = ended(&first).await;
+        let same = ended(&second).await;
         assert_eq!(report, same);
         drop((first, second));
         // No handle is left, so this one is read from the ledger.
@@ -145,8 +147,10 @@ async fn another_tool_session_or_other_arguments_under_a_key_are_refused() {
 async fn a_call_of_another_user_is_not_given_though_it_had_the_id_of_a_key() {
     let store = MemoryStore::new();
     let id = CallId::of_key(&kim(), &key("k"));
-    let (session, at) = (SessionId::new(format!("call-{id}")).unwrap(), Timestamp::from_millis(0));
-    let (lee, turn) = (UserId::new("lee").unwrap(), TurnId::new(id.uuid()));
+    let session = SessionId::new(format!("call-{id}")).unwrap();
+    let at = Timestamp::from_millis(0);
+    let lee = UserId::new("lee").unwrap();
+    let turn = TurnId::new(id.uuid());
     let proposed = Transition::Proposed(Proposal {
         model: None,
         opaque: None,

@@ -51,7 +51,8 @@ impl Spans {
 
     /// The spans as a tree, in the order in which they were opened, ids by their presence only.
     pub(super) fn tree(&self) -> String {
-        let (all, mut tree) = (self.all(), String::new());
+        let all = self.all();
+        let mut tree = String::new();
         write_below(None, "", &all, &mut tree);
         tree.trim_end().to_owned()
     }

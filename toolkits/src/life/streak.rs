@@ -100,7 +100,9 @@ fn current(done: &BTreeSet<Date>, today: Date) -> usize {
 }
 
 fn longest(done: &BTreeSet<Date>) -> usize {
-    let (mut longest, mut length, mut last) = (0, 0, None);
+    let mut longest = 0;
+    let mut length = 0;
+    let mut last = None;
     for &day in done {
         length = if last.is_some_and(|last| later(last, 1) == day) { length + 1 } else { 1 };
         longest = longest.max(length);

@@ -102,7 +102,8 @@ pub(super) fn will_correct(
     let word = |value| word(value, locale);
     match (locale.language(), recorded) {
         ("ko", Some(recorded)) => {
-            let (from, to) = (word(recorded), word(value));
+            let from = word(recorded);
+            let to = word(value);
             let particle = Particle::As.after(to);
             format!("{name} 습관의 {date} 기록을 '{from}'에서 '{to}'{particle} 고칩니다.")
         }
@@ -112,7 +113,8 @@ pub(super) fn will_correct(
             format!("{name} 습관의 {date} 기록을 '{to}'{particle} 고칩니다.")
         }
         (_, Some(recorded)) => {
-            let (from, to) = (word(recorded), word(value));
+            let from = word(recorded);
+            let to = word(value);
             format!("Corrects the record of {name} for {date} from {from} to {to}.")
         }
         (_, None) => {

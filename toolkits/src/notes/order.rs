@@ -23,7 +23,9 @@ mod tests {
 
     #[test]
     fn after_about_fifty_halvings_there_is_no_place_left() {
-        let (before, mut after, mut count) = (1.0, 2.0, 0);
+        let before = 1.0;
+        let mut after = 2.0;
+        let mut count = 0;
         while let Some(place) = between(Some(before), Some(after)) {
             (after, count) = (place, count + 1);
         }

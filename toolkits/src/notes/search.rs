@@ -97,7 +97,8 @@ enum Segment<'a> {
 /// Splits a folded text into words and runs of syllables.
 fn segments(text: &str) -> Vec<Segment<'_>> {
     let mut segments: Vec<Segment<'_>> = Vec::new();
-    let (mut word, mut was_syllable) = (None, false);
+    let mut word = None;
+    let mut was_syllable = false;
     for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
         let is_syllable = is_syllable(c);
         let is_word = c.is_alphanumeric() && !is_syllable;

@@ -69,7 +69,8 @@ impl Reader {
 
     /// Reads a block in parts.
     pub(crate) async fn content(&self, id: &str) -> String {
-        let (mut content, mut offset) = (String::new(), 0);
+        let mut content = String::new();
+        let mut offset = 0;
         loop {
             let part = self.told("get_block", json!({ "id": id, "offset": offset })).await;
             assert_eq!(part["id"], id);
@@ -107,7 +108,8 @@ impl Reader {
 
     /// Reads a habit's texts in parts.
     pub(crate) async fn texts(&self, habit: &Value) -> BTreeMap<String, String> {
-        let (mut texts, mut offset) = (BTreeMap::new(), json!(0));
+        let mut texts = BTreeMap::new();
+        let mut offset = json!(0);
         loop {
             let part = self.told("get_habit", json!({ "habit_id": habit, "offset": offset })).await;
             assert_eq!(part["_truncated"], Value::Null, "a part fits: {part}");
@@ -185,7 +187,8 @@ async fn a_page_of_many_blocks_is_made_and_each_of_them_found_again() {
             )
             .await;
         let page = made["id"].as_str().unwrap();
-        let (created, failed) = (&made["blocksCreated"], &made["blocksFailed"]);
+        let created = &made["blocksCreated"];
+        let failed = &made["blocksFailed"];
         assert_eq!(created.as_u64().unwrap() + failed.as_u64().unwrap(), count as u64 + 1);
         let ids = reader.ids("get_page_blocks", json!({ "pageId": page })).await;
         assert_eq!(ids.len() as u64, created.as_u64().unwrap());

@@ -91,7 +91,8 @@ impl Life {
 /// Writes the user's notes to files, in a temporary folder.
 #[cfg(unix)]
 async fn mirrored(folder: &TempDir) {
-    let (store, work) = (open(folder).await, tempfile::tempdir().unwrap());
+    let store = open(folder).await;
+    let work = tempfile::tempdir().unwrap();
     let user = UserId::new(USER).unwrap();
     let report = notes::mirror::repair(&store, user, &work.path().join("work")).await.unwrap();
     assert!(!report.written.is_empty(), "{report:?}");

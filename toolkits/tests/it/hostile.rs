@@ -119,12 +119,14 @@ async fn is_readable(path: &Path, calls: usize) {
 #[tokio::test]
 async fn every_result_has_its_end_and_every_row_can_be_read() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, given) = (folder.path().join("app.db"), Next::default());
+    let path = folder.path().join("app.db");
+    let given = Next::default();
     let (runtime, store) =
         started(&path, ScriptedModel::new([]), given.clone(), Limits::default()).await;
     let mut values = Vec::new();
     hostile::for_each_value(|name, value| values.push((name, value)));
-    let (mut calls, mut written) = (0, 0);
+    let mut calls = 0;
+    let mut written = 0;
     for (index, (name, value)) in values.into_iter().enumerate() {
         let outcome = ToolOutcome::ok(value);
         let fits = outcome.storable(Limits::default().max_outcome_bytes).is_ok();
@@ -238,7 +240,8 @@ async fn every_edit_of_a_person_is_run_or_refused() {
 #[tokio::test]
 async fn a_document_of_127_levels_closes_no_chat() {
     let folder = tempfile::tempdir().unwrap();
-    let (path, given) = (folder.path().join("app.db"), Next::default());
+    let path = folder.path().join("app.db");
+    let given = Next::default();
     *given.lock().unwrap() = Some(ToolOutcome::ok(hostile::lists(127)));
     let model = ScriptedModel::new([
         ScriptedCompletion::call("plain", &json!({})),

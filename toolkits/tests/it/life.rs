@@ -175,7 +175,8 @@ async fn two_adds_at_the_same_moment_cannot_both_take_the_last_place() {
                 .await;
         }
         let rivals = ["slow-breathing", "wind-down", "stretch-break"].map(|id| {
-            let (runtime, user) = (runtime.clone(), user.clone());
+            let runtime = runtime.clone();
+            let user = user.clone();
             tokio::spawn(async move {
                 let approve = Approver::Decided(Decision::Approve);
                 kind(&call_as(&runtime, &user, "add_habit", add(id), approve).await)

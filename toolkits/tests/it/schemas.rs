@@ -143,9 +143,11 @@ fn no_schema_says_null_as_a_default_or_the_name_of_a_type_of_rust() {
 fn what_a_schema_accepts_its_handlers_type_accepts() {
     let mut registry = ToolRegistry::new();
     registry.register_all(tools()).unwrap();
-    let (mut accepted, mut refused) = (0, 0);
+    let mut accepted = 0;
+    let mut refused = 0;
     for tool in &registry {
-        let (name, schema) = (&tool.spec().name, &tool.spec().parameters);
+        let name = &tool.spec().name;
+        let schema = &tool.spec().parameters;
         let base = fitting(schema);
         assert!(tool.validate(base.clone()).is_ok(), "{name}: {base}");
         let keys: Vec<_> = schema["properties"].as_object().unwrap().keys().cloned().collect();

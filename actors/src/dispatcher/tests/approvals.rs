@@ -49,7 +49,8 @@ async fn swapped(
     let (authorized, ()) = tokio::join!(authorize(checked, &mut record, &context), answered);
     let mut authorized = authorized.unwrap();
     authorized.plant(planted);
-    let (early, mut holds) = (Recipient::discard(), Holds::default());
+    let early = Recipient::discard();
+    let mut holds = Holds::default();
     let end = run(&authorized, &mut record, &context, &early, &mut holds).await;
     let Ok(Ran::Ended(end)) = end else { panic!("the call ends in time") };
     kind(&end)

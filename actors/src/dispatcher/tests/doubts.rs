@@ -133,7 +133,8 @@ async fn a_no_to_a_call_that_ended_otherwise_meanwhile_is_told_not_to_count() {
     let asked = call.approval_request().await;
     let row = test.ledger().await.remove(0);
     let lost = ends_of_lost(&test.handles.calls, &[&row], Locale::EN).remove(0);
-    let (session, at) = (row.session.clone(), test.handles.calls.clock.now());
+    let session = row.session.clone();
+    let at = test.handles.calls.clock.now();
     let ended = Write::Call { session, call: row.call, at, transition: Transition::Ended(lost) };
     test.handles.store.write(vec![ended]).await.unwrap();
     let told = test.decide(&asked, Decision::Deny).await;
@@ -172,6 +173,7 @@ async fn a_question_is_made_of_what_is_stored_only_where_that_is_what_would_run(
     // The call has other arguments, or another text, than the digest that was stored of both.
     let other = serde_json::json!({ "to": "all" });
     checked.restore(other.into(), row.shown.clone());
-    let (stored, links) = (row.clone(), test.store.links(&row.session).await.unwrap().0);
+    let stored = row.clone();
+    let links = test.store.links(&row.session).await.unwrap().0;
     assert!(request(stored, &checked).is_err(), "{links:?}");
 }

@@ -110,7 +110,8 @@ async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_mo
     let checked = check(call.request.clone(), &context).unwrap();
     let authorized = authorize(checked, &mut record, &context).await.unwrap();
     let (early, mut told) = mpsc::unbounded_channel();
-    let (early, mut holds) = (Recipient::channel(early), Holds::default());
+    let early = Recipient::channel(early);
+    let mut holds = Holds::default();
     let running = run(&authorized, &mut record, &context, &early, &mut holds);
     let loses = async {
         in_time(gate.arrived(1)).await;
@@ -134,7 +135,8 @@ async fn a_call_that_could_not_begin_holds_what_it_took_until_its_end_is_recorde
     let checked = check(call.request.clone(), &context).unwrap();
     let authorized = authorize(checked, &mut record, &context).await.unwrap();
     test.store.fail_next_commit();
-    let (early, mut holds) = (Recipient::discard(), Holds::default());
+    let early = Recipient::discard();
+    let mut holds = Holds::default();
     let not_run = run(&authorized, &mut record, &context, &early, &mut holds).await;
     assert!(matches!(not_run, Err(NotRun::Ends { .. })), "{not_run:?}");
     let id = call.request.call.id;
@@ -162,7 +164,8 @@ async fn in_the_moment_in_which_a_standing_approval_ends_another_one_can_hold() 
     for seq in 1..=3 {
         let mut call = test.not_begun("mail", "{}").await;
         if let Some(OneCall { request: first, .. }) = calls.first() {
-            let (session, turn) = (first.session.clone(), first.turn);
+            let session = first.session.clone();
+            let turn = first.turn;
             let request = Arc::make_mut(&mut call.request);
             (request.session, request.turn, request.seq) = (session, turn, seq);
         }

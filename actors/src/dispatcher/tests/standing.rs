@@ -28,7 +28,9 @@ struct Chat<'a> {
 impl Chat<'_> {
     async fn next(&mut self, tool: &str, arguments: &str) -> OneCall {
         self.seq += 1;
-        let (session, turn, seq) = (self.session.clone(), self.turn, self.seq);
+        let session = self.session.clone();
+        let turn = self.turn;
+        let seq = self.seq;
         let here = |request: &mut DispatchRequest| {
             (request.session, request.turn, request.seq) = (session, turn, seq);
         };
@@ -58,7 +60,9 @@ async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_o
     let test = runtime_with(|limits| limits.max_standing_uses = 2, tools.into()).await;
     let first = allow_always(&test, test.begin("mail", r#"{"to":"kim"}"#).await).await;
     let request: Arc<DispatchRequest> = first.request.clone();
-    let (session, turn, always) = (request.session.clone(), request.turn, request.call.id);
+    let session = request.session.clone();
+    let turn = request.turn;
+    let always = request.call.id;
     let mut chat = Chat { test: &test, session, turn, seq: 1 };
     for use_of in 1..=2 {
         let mut covered = chat.next("mail", r#"{"to":"kim","text":"again"}"#).await;
@@ -85,7 +89,8 @@ async fn a_standing_approval_without_a_resource_covers_no_call_on_one() {
     let tool = FakeTool::destructive("mail").resource(named);
     let test = runtime_with(|_| {}, vec![tool]).await;
     let first = allow_always(&test, test.begin("mail", "{}").await).await;
-    let (session, turn) = (first.request.session.clone(), first.request.turn);
+    let session = first.request.session.clone();
+    let turn = first.request.turn;
     let mut chat = Chat { test: &test, session, turn, seq: 1 };
     chat.is_asked("mail", r#"{"to":"lee"}"#).await;
     assert_eq!(kind(&chat.next("mail", "{}").await.end().await), "ok, Committed");
@@ -99,7 +104,8 @@ async fn an_approval_of_another_session_or_tool_does_not_stand_before_the_one_th
     let test = runtime_with(|_| {}, tools.into()).await;
     allow_always(&test, test.begin("wipe", "{}").await).await;
     let here = allow_always(&test, test.begin("mail", "{}").await).await;
-    let (session, turn) = (here.request.session.clone(), here.request.turn);
+    let session = here.request.session.clone();
+    let turn = here.request.turn;
     let mut chat = Chat { test: &test, session, turn, seq: 1 };
     allow_always(&test, chat.next("wipe", "{}").await).await;
     for tool in ["wipe", "mail"] {
@@ -113,9 +119,11 @@ async fn an_approval_of_another_session_or_tool_does_not_stand_before_the_one_th
 async fn an_approval_on_another_resource_does_not_stand_before_the_one_that_covers_the_call() {
     let tool = FakeTool::destructive("mail").resource(named);
     let test = runtime_with(|_| {}, vec![tool]).await;
-    let (kim, lee) = (r#"{"to":"kim"}"#, r#"{"to":"lee"}"#);
+    let kim = r#"{"to":"kim"}"#;
+    let lee = r#"{"to":"lee"}"#;
     let first = allow_always(&test, test.begin("mail", kim).await).await;
-    let (session, turn) = (first.request.session.clone(), first.request.turn);
+    let session = first.request.session.clone();
+    let turn = first.request.turn;
     let mut chat = Chat { test: &test, session, turn, seq: 1 };
     allow_always(&test, chat.next("mail", lee).await).await;
     for arguments in [lee, kim] {

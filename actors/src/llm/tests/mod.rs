@@ -40,7 +40,8 @@ impl Llm {
     }
 
     fn ask(&self, number: u128, user: &str) -> CancellationToken {
-        let (id, cancel) = (CompletionId::new(Uuid::from_u128(number)), CancellationToken::new());
+        let id = CompletionId::new(Uuid::from_u128(number));
+        let cancel = CancellationToken::new();
         let request = CompletionRequest {
             id,
             session: SessionId::new(number.to_string()).unwrap(),

@@ -241,7 +241,8 @@ proptest::proptest! {
         steps in proptest::collection::vec((0..3_usize, 0..2_usize, 0..6_u8), 1..120),
     ) {
         let mut queue = Queue::new(8, UserWeights::new(|user| if user.as_str() == "a" { 3 } else { 1 }));
-        let (mut charges, mut number) = (Vec::new(), 0);
+        let mut charges = Vec::new();
+        let mut number = 0;
         for (user, session, step) in steps {
             let whose = of(&format!("{}/{session}", ["a", "b", "c"][user]));
             number += 1;

@@ -157,7 +157,8 @@ mod tests {
             let named = named.map(|tag| tag.parse().unwrap());
             languages.choose(named, texts.iter().copied()).tag().to_string()
         };
-        let (open, named) = (Languages::default(), Languages::new([], "fr".parse().ok()));
+        let open = Languages::default();
+        let named = Languages::new([], "fr".parse().ok());
         let korean = "오늘 습관 보여줘";
         assert_eq!(chosen(&open, Some("en"), &[korean]), "en");
         assert_eq!(chosen(&named, None, &[korean]), "fr");

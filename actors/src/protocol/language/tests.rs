@@ -194,7 +194,8 @@ fn every_text_is_there_in_both_languages() {
             Text::Cancelled(_) | Text::Discarded { .. } | Text::RunTool(_) => {}
             Text::Resolved { .. } | Text::NotSealed | Text::Standing { .. } => {}
         }
-        let (ko, en) = (text.in_locale(Locale::KO), text.in_locale(Locale::EN));
+        let ko = text.in_locale(Locale::KO);
+        let en = text.in_locale(Locale::EN);
         assert!(ko.chars().any(is_hangul), "{text:?}: {ko}");
         assert!(
             en.chars().any(|c| c.is_ascii_alphabetic()) && !en.chars().any(is_hangul),

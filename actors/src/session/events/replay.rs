@@ -32,7 +32,8 @@ impl Replay {
         slot: Arc<dyn Any + Send + Sync>,
         calls: &CallContext,
     ) -> Self {
-        let (store, languages) = (calls.store.store().clone(), calls.languages.clone());
+        let store = calls.store.store().clone();
+        let languages = calls.languages.clone();
         let part = PartSize {
             numbers: calls.limits.max_feed_events.max(1),
             bytes: calls.limits.max_replay_bytes,

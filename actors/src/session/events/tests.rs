@@ -44,7 +44,8 @@ fn rest(subscription: &mut Subscription) -> Vec<String> {
 #[test]
 fn text_is_read_once_however_slowly_and_late_deltas_are_not_heard() {
     let feed = feed(8, 100);
-    let (mut quick, mut slow) = (feed.subscribe(), feed.subscribe());
+    let mut quick = feed.subscribe();
+    let mut slow = feed.subscribe();
     feed.begin(completion(1));
     feed.push(completion(1), CompletionDelta::Text("Hel"));
     assert_eq!(rest(&mut quick), ["text 0 Hel"]);
@@ -125,7 +126,8 @@ fn the_first_reader_of_a_turn_that_goes_on_misses_nothing_of_it() {
     publish(&feed, EventKind::TurnResumed);
     publish(&feed, EventKind::Cleared);
     let mut watching = feed.watch();
-    let (mut first, mut second) = (feed.subscribe(), feed.subscribe());
+    let mut first = feed.subscribe();
+    let mut second = feed.subscribe();
     publish(&feed, ended());
     assert_eq!(rest(&mut first), ["event 2", "event 3", "event 4"]);
     assert_eq!(
@@ -187,7 +189,8 @@ async fn a_waiting_reader_is_woken_by_each_piece() {
     for (at, text) in [(0, "Hel"), (3, "lo")] {
         let speaks = async { feed.push(completion(1), CompletionDelta::Text(text)) };
         let (item, ()) = tokio::join!(in_time(waits.next()), speaks);
-        let (completion, text) = (completion(1), text.to_owned());
+        let completion = completion(1);
+        let text = text.to_owned();
         assert_eq!(item, Some(StreamItem::Text { completion, at, text }));
     }
 }
@@ -209,7 +212,8 @@ fn each_piece_says_of_which_text_it_is_and_where_it_stands_in_that_in_bytes() {
     said.extend(std::iter::from_fn(|| late.try_next()));
     let expected = [(1, 0, "마"), (1, 3, "당"), (2, 0, "집"), (2, 0, "집")];
     let expected = expected.into_iter().flat_map(|(number, at, text)| {
-        let (completion, text) = (completion(number), text.to_owned());
+        let completion = completion(number);
+        let text = text.to_owned();
         let thought = StreamItem::Thinking { completion, at, text: text.clone() };
         [thought, StreamItem::Text { completion, at, text }]
     });

@@ -59,7 +59,8 @@ async fn look(request: SessionRequest, slot: &Arc<SessionSlot>, context: &Runtim
         SessionRequest::State { page, reply } => {
             let view = published(slot, context).await.map(|(messages, cursor)| {
                 let (messages, earlier) = page.entries(&messages);
-                let (messages, rest) = (messages.to_vec(), SessionView::default());
+                let messages = messages.to_vec();
+                let rest = SessionView::default();
                 SessionView { messages, earlier, cursor, ..rest }
             });
             answer(reply, view.map_err(Error::Store));
@@ -78,7 +79,8 @@ async fn published(
     slot: &Arc<SessionSlot>,
     context: &RuntimeContext,
 ) -> Result<(Vec<ChatMessage>, FeedCursor), StoreError> {
-    let (store, session) = (context.store.store(), slot.session());
+    let store = context.store.store();
+    let session = slot.session();
     if slot.feed().published_up_to().is_none() {
         let open = store.calls(&LedgerFilter::open_calls().in_session(session)).await?;
         let stored = store.session(session).await?;

@@ -90,7 +90,8 @@ fn has_gone_on(slot: &SessionSlot) -> bool {
 /// Publishes that the store does not let the turn go on yet.
 fn is_interrupted(slot: &SessionSlot, context: &RuntimeContext, turn: TurnId, locale: Locale) {
     let text = Text::TurnInterrupted.in_locale(locale);
-    let (at, kind) = (context.calls.clock.now(), EventKind::TurnInterrupted { text });
+    let at = context.calls.clock.now();
+    let kind = EventKind::TurnInterrupted { text };
     slot.feed().publish(turn, at, Durability::Transient, kind);
 }
 

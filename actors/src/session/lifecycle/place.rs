@@ -35,7 +35,8 @@ pub(super) async fn admit(
     context: &RuntimeContext,
     policy: WakePolicy,
 ) -> Result<Option<Permit>, WakeError> {
-    let (admission, user) = (&context.calls.admission, slot.user());
+    let admission = &context.calls.admission;
+    let user = slot.user();
     let until = Instant::now() + context.calls.limits.ask_timeout;
     let refusal = loop {
         let refusal = match admission.try_admit(Bound::AwakeSessions, user, 1) {

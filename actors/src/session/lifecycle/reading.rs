@@ -43,7 +43,8 @@ impl SessionSlot {
         (after, to): (EventCursor, EventCursor),
         calls: &CallContext,
     ) -> Result<Vec<SessionEvent>, StoreError> {
-        let (replay, mut unpublished) = (self.replay(calls), Vec::new());
+        let replay = self.replay(calls);
+        let mut unpublished = Vec::new();
         let mut next = Some(after);
         while let Some(after) = next.filter(|after| *after < to) {
             let (events, rest) = replay.read(after, to).await?;

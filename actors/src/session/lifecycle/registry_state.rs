@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn nothing_stays_of_slots_without_a_holder() {
-        let (slots, limits) = (SessionRegistry::default(), Limits::default());
+        let slots = SessionRegistry::default();
+        let limits = Limits::default();
         let slot = |number: u32| slots.slot(&session(&number.to_string()), &kim(), &limits);
         let all: Vec<_> = (0..5_000).map(slot).collect();
         let state = slots.state().clone();

@@ -177,7 +177,8 @@ impl SessionSlot {
     fn deliver(&self, request: SessionRequest) -> Sent {
         let max = if is_dismissal(&request) { usize::MAX } else { self.max_waiting };
         let full = |request| {
-            let (bound, scope) = (Bound::WaitingMessages, Scope::Session);
+            let bound = Bound::WaitingMessages;
+            let scope = Scope::Session;
             Sent::Full(Box::new(request), LimitExceeded { bound, scope, max, retry_after: None })
         };
         let mut state = self.state();
@@ -227,7 +228,8 @@ impl SessionSlot {
         locale: Locale,
         resolved: ResolvedCall,
     ) {
-        let (tool, resolution) = (&*resolved.name, resolved.resolution);
+        let tool = &*resolved.name;
+        let resolution = resolved.resolution;
         let text = Text::Resolved { tool, resolution }.in_locale(locale);
         let mut state = self.state();
         let actor = match &*state {

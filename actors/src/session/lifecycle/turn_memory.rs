@@ -124,7 +124,8 @@ mod tests {
 
     #[test]
     fn callers_that_are_gone_take_no_room() {
-        let (memory, turn) = (TurnMemory::default(), TurnId::new(Uuid::from_u128(1)));
+        let memory = TurnMemory::default();
+        let turn = TurnId::new(Uuid::from_u128(1));
         let (stays, _end) = oneshot::channel();
         memory.wait_for_end(turn, stays);
         for _ in 0..1_000 {

@@ -64,7 +64,8 @@ struct Asleep {
 
 impl Asleep {
     fn send_again(&self, request: SessionRequest) {
-        let (slot, context) = (&self.slot, &self.context);
+        let slot = &self.slot;
+        let context = &self.context;
         if matches!(slot.send(request), Sent::WakeIt) && Handle::try_current().is_ok() {
             let opens = open(slot.clone(), context.clone(), WakePolicy::RefuseIfFull);
             context.tasks.spawn(opens);
@@ -129,8 +130,10 @@ async fn start(
     }
     let resumes =
         resumption.as_ref().map(|resumption| SessionRequest::Resume { waits: resumption.waits });
-    let (slot, context) = (slot.clone(), context.clone());
-    let (supervisor, of_actor) = (context.supervisor.clone(), slot.clone());
+    let slot = slot.clone();
+    let context = context.clone();
+    let supervisor = context.supervisor.clone();
+    let of_actor = slot.clone();
     let snapshot =
         WakeSnapshot { slot: of_actor, context, chat, unpublished, open_turn, resumption };
     let (actor, _) = SessionActor::spawn_linked(None, SessionActor, snapshot, supervisor)

@@ -133,7 +133,8 @@ impl Wake for AtOnce {
 async fn a_reader_that_hears_of_an_end_may_begin_the_next_turn_at_once() {
     let (runtime, mut script) = by_hand_with(Limits::default(), []).await;
     let slot = runtime.slot("s").await;
-    let (mut events, calls) = (slot.feed().subscribe(), runtime.handles.calls.clone());
+    let mut events = slot.feed().subscribe();
+    let calls = runtime.handles.calls.clone();
     let (tell, mut told) = oneshot::channel();
     let reads = async move {
         while let Some(item) = events.next().await {
@@ -234,7 +235,8 @@ async fn a_user_with_too_many_awake_gives_up_an_own_session_and_a_full_runtime_a
         Limits { max_awake_sessions: 4, max_awake_sessions_per_user: 2, ..Limits::default() };
     let (runtime, _script) = by_hand_with(limits, []).await;
     let of = async |name: &str, user: &str| {
-        let (session, user) = (session(name), UserId::new(user).unwrap());
+        let session = session(name);
+        let user = UserId::new(user).unwrap();
         let at = Timestamp::from_millis(0);
         let opened = Write::Session { session: session.clone(), user: user.clone(), at };
         runtime.handles.store.write(vec![opened]).await.unwrap();
@@ -262,7 +264,8 @@ async fn turns_that_go_on_after_a_crash_wait_for_their_permits_however_long_and_
         let mut slots = Vec::new();
         for name in ["a", "b", "c"] {
             let slot = runtime.slot(name).await;
-            let (session, turn) = (slot.session().clone(), TurnId::new(uuid::Uuid::now_v7()));
+            let session = slot.session().clone();
+            let turn = TurnId::new(uuid::Uuid::now_v7());
             let at = Timestamp::from_millis(1);
             let message = ChatMessage { seq: 1, turn, at, content: Content::user("hi") };
             let started = Write::TurnStarted {

@@ -32,7 +32,8 @@ async fn while_a_call_waits_beside_a_session_its_chat_is_seen_and_is_busy() {
     sleeps(&slot).await;
     let mut call = slot.begins_asleep().unwrap();
     call.goes_on_beside();
-    let (began, patience) = (Instant::now(), runtime.handles.calls.limits.ask_timeout);
+    let began = Instant::now();
+    let patience = runtime.handles.calls.limits.ask_timeout;
     assert_eq!(runtime.state(&slot).await, awake);
     let (reply, seen) = oneshot::channel();
     runtime.send(&slot, SessionRequest::Turn { turn, reply });

@@ -133,7 +133,9 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
         Write::Turn { session: session.clone(), turn, at, step: called },
     ];
     left.extend((2..5).map(|seq| {
-        let (name, arguments, user) = ("note".into(), "{}".into(), slot.user().clone());
+        let name = "note".into();
+        let arguments = "{}".into();
+        let user = slot.user().clone();
         let proposed = Transition::Proposed(Proposal {
             model: None,
             opaque: None,
@@ -143,7 +145,8 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
             arguments,
             user,
         });
-        let (session, call) = (session.clone(), CallId::new(Uuid::now_v7()));
+        let session = session.clone();
+        let call = CallId::new(Uuid::now_v7());
         Write::Call { session, call, at, transition: proposed }
     }));
     runtime.handles.store.write(left).await.unwrap();
@@ -166,7 +169,8 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
 async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlives_its_screen() {
     for is_asked_to_close in [true, false] {
         let ((model, mut script), gate) = (model_pair(), Gate::new());
-        let (one, two) = (FakeTool::write("one").gate(&gate), FakeTool::write("two"));
+        let one = FakeTool::write("one").gate(&gate);
+        let two = FakeTool::write("two");
         let runs = (one.runs(), two.runs());
         let runtime = TestRuntime::with_tools(Limits::default(), model, [one, two]).await;
         let slot = runtime.slot("s").await;
@@ -250,7 +254,8 @@ impl Tool for Looks {
 async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told_of_the_dismissal()
 {
     let (model, mut script) = model_pair();
-    let (gate, told) = (Gate::new(), Arc::new(Mutex::new(Vec::new())));
+    let gate = Gate::new();
+    let told = Arc::new(Mutex::new(Vec::new()));
     let spec = ToolSpec::new("post", "Posts.", json!({ "type": "object" }));
     let spec = spec.effect(EffectPolicy::Write);
     let tool = Looks { spec, told: told.clone(), gate: gate.clone() };

@@ -56,8 +56,10 @@ async fn it_tells_what_was_stored_for_a_turn_that_it_leaves_to_the_next_start() 
     runtime.ask(&slot, "go").await.unwrap();
     let _speaks = script.next().await;
     let stored = runtime.store.session(slot.session()).await.unwrap().unwrap();
-    let (open, mut reads) = (stored.open_turn.unwrap(), slot.feed().subscribe());
-    let (turn, at) = (open.turn, runtime.context.calls.clock.now());
+    let open = stored.open_turn.unwrap();
+    let mut reads = slot.feed().subscribe();
+    let turn = open.turn;
+    let at = runtime.context.calls.clock.now();
     let notice = Notice::EffectUnknown;
     let kind = EventKind::SystemNotice { notice, text: String::new() };
     let news = vec![SessionEvent { seq: 0, cursor: EventCursor::of_entry(2), turn, at, kind }];

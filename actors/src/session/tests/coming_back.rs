@@ -29,7 +29,8 @@ struct Reader {
 
 impl Reader {
     fn new(runtime: &TestRuntime, slot: &Arc<SessionSlot>) -> Self {
-        let (at, events) = (FeedCursor::default(), subscribe(runtime, slot));
+        let at = FeedCursor::default();
+        let events = subscribe(runtime, slot);
         Self { events, at, stored: Vec::new(), next: None, progress: 0 }
     }
 
@@ -149,7 +150,8 @@ async fn a_reader_that_comes_back_to_a_ring_that_has_forgotten_hears_so_and_read
     let mut reader = Reader::new(&runtime, &slot);
     turn(&runtime, &slot).await;
     reader.reads_to(EventCursor::of_entry(3).end()).await;
-    let (told, at) = (reader.stored.len(), reader.at);
+    let told = reader.stored.len();
+    let at = reader.at;
     let (epoch, last) = at.published.expect("the last event came from the feed");
     turn(&runtime, &slot).await;
     turn(&runtime, &slot).await;
@@ -218,7 +220,8 @@ async fn what_is_stored_comes_by_the_cursor_alone_whatever_the_feed_has_told() {
     sleep(&runtime, &slot).await;
     let fresh = runtime.fresh_slot(&slot);
     let mut reader = Reader::new(&runtime, &fresh);
-    let (id, at) = (TurnId::new(uuid::Uuid::nil()), Timestamp::from_millis(1));
+    let id = TurnId::new(uuid::Uuid::nil());
+    let at = Timestamp::from_millis(1);
     fresh.feed().publish(id, at, Durability::Transient, EventKind::TurnResumed);
     reader.reads(1).await;
     assert_eq!(reader.at.to_string(), format!("0@{}.1", reader.events.epoch()));

@@ -214,7 +214,8 @@ async fn of_many_callers_that_resolve_at_once_exactly_one_wins_and_is_heard() {
 #[tokio::test]
 async fn where_the_store_does_not_say_a_resolution_counts_only_if_the_ledger_has_that_very_one() {
     let (_runtime, _slot, row) = with_an_unknown_effect(Limits::default()).await;
-    let (by, at) = (ResolvedBy::Person { user: kim() }, Timestamp::from_millis(7));
+    let by = ResolvedBy::Person { user: kim() };
+    let at = Timestamp::from_millis(7);
     let mine = LedgerRow {
         effect: Some(Effect::Committed),
         resolved_by: Some(by.clone()),
@@ -225,7 +226,8 @@ async fn where_the_store_does_not_say_a_resolution_counts_only_if_the_ledger_has
         |found: &LedgerRow, cause| stands(found, EffectResolution::TookEffect, &by, at, cause);
     told(&mine, StoreError::Silent).unwrap();
     let other = UserId::new("lee").unwrap();
-    let (lee, later) = (ResolvedBy::Person { user: other }, Timestamp::from_millis(8));
+    let lee = ResolvedBy::Person { user: other };
+    let later = Timestamp::from_millis(8);
     let others = [
         LedgerRow { effect: Some(Effect::None), ..mine.clone() },
         LedgerRow { resolved_by: Some(lee), ..mine.clone() },
@@ -253,7 +255,8 @@ async fn a_view_has_each_resolution_that_its_cursor_covers_though_the_actor_is_t
     runtime.send(&slot, SessionRequest::State { page: ViewPage::ALL, reply });
     // Told before the actor comes to the question that waits, and known to the actor behind it.
     let resolution = EffectResolution::TookEffect;
-    let (call, by) = (row.call, ResolvedBy::Person { user: kim() });
+    let call = row.call;
+    let by = ResolvedBy::Person { user: kim() };
     let resolved = ResolvedCall { call, name: row.name.clone(), resolution, by };
     slot.found_out(row.turn, Timestamp::from_millis(7), Locale::EN, resolved);
     let view = in_time(seen).await.unwrap().unwrap();

@@ -205,7 +205,8 @@ impl Scene {
 
     /// Compares each yes or no that a caller was told with the store.
     fn compare_told(&self, rows: &[LedgerRow], messages: &[ChatMessage]) -> Vec<String> {
-        let (told, mut wrong) = (self.told.lock().unwrap(), Vec::new());
+        let told = self.told.lock().unwrap();
+        let mut wrong = Vec::new();
         for (text, began) in &told.asks {
             let is_it = |message: &&ChatMessage| matches!(&message.content, Content::User { text: said, .. } if **said == **text);
             let times = messages.iter().filter(is_it).count();
@@ -281,7 +282,8 @@ fn same(told: &CallRecord, stored: &CallRecord) -> bool {
     if told.resolved_by.is_some() || stored.resolved_by.is_none() {
         return told == stored;
     }
-    let (effect, resolved_by) = (told.effect, None);
+    let effect = told.effect;
+    let resolved_by = None;
     effect == Effect::Unknown && *told == CallRecord { effect, resolved_by, ..stored.clone() }
 }
 
@@ -322,17 +324,20 @@ fn compare_questions(rows: &[LedgerRow], heard: &[Arc<SessionEvent>]) -> Vec<Str
 }
 
 async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
-    let (scene, people) = (Arc::new(Scene::new(seed).await), TaskTracker::new());
+    let scene = Arc::new(Scene::new(seed).await);
+    let people = TaskTracker::new();
     let at_rest = CancellationToken::new();
     let mut readers = Vec::new();
     for slot in &scene.slots {
-        let (stays, goes) = (Heard::default(), Heard::default());
+        let stays = Heard::default();
+        let goes = Heard::default();
         let reads = slot.subscribe(&scene.runtime.handles.calls);
         people.spawn(read(reads, stays.clone(), at_rest.clone()));
         people.spawn(come_and_go(scene.clone(), slot.clone(), goes.clone(), at_rest.clone()));
         readers.push((slot.clone(), stays, goes));
     }
-    let (asking, answering) = (TaskTracker::new(), TaskTracker::new());
+    let asking = TaskTracker::new();
+    let answering = TaskTracker::new();
     scene.answers(&answering);
     for number in 0..40 {
         scene.step(steps, number, &asking).await;
@@ -349,7 +354,9 @@ async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
 
     let rows = scene.runtime.ledger().await;
     assert!(rows.iter().all(|row| row.state == CallState::Ended), "seed {seed}: {rows:?}");
-    let (mut turns, mut wrong, mut messages) = (0, Vec::new(), Vec::new());
+    let mut turns = 0;
+    let mut wrong = Vec::new();
+    let mut messages = Vec::new();
     for (slot, stays, goes) in readers {
         let heard = std::mem::take(&mut *stays.lock().unwrap());
         turns += ends(&heard).len();
@@ -365,7 +372,8 @@ async fn run(seed: u64, steps: &Steps) -> (usize, Vec<String>) {
 }
 
 async fn run_all(steps: &Steps) {
-    let (mut wrong, mut turns) = (Vec::new(), 0);
+    let mut wrong = Vec::new();
+    let mut turns = 0;
     let seeds = seeds();
     for seed in seeds.clone() {
         let (more, bad) = run(seed, steps).await;

@@ -141,7 +141,8 @@ fn tree_held(runtime: &TestRuntime, bound: Bound) -> usize {
 }
 
 async fn run(seed: u64, steps: &'static Steps) -> Vec<LedgerRow> {
-    let (scene, people) = (Arc::new(Scene::new(seed).await), TaskTracker::new());
+    let scene = Arc::new(Scene::new(seed).await);
+    let people = TaskTracker::new();
     let asking = TaskTracker::new();
     scene.answers(&people);
     for number in 0..40 {
@@ -156,7 +157,8 @@ async fn run(seed: u64, steps: &'static Steps) -> Vec<LedgerRow> {
 }
 
 async fn run_all(steps: &'static Steps) {
-    let (seeds, mut rows) = (seeds(), Vec::new());
+    let seeds = seeds();
+    let mut rows = Vec::new();
     for seed in seeds.start..seeds.end + MORE {
         if seed >= seeds.end && is_wild(&rows) {
             break;

@@ -424,7 +424,8 @@ async fn a_turn_whose_beginning_is_on_its_way_is_not_refused_because_another_wri
     let ((ended, _), (reply, running)) = (oneshot::channel(), oneshot::channel());
     runtime.send(&slot, SessionRequest::Attach { ended, reply });
     let turn = in_time(running).await.unwrap().unwrap().unwrap();
-    let (written, result) = (Outgoing::of(turn), Err(StoreError::refused("a dismissal")));
+    let written = Outgoing::of(turn);
+    let result = Err(StoreError::refused("a dismissal"));
     slot.awake().unwrap().cast(SessionMsg::Stored { written, result }).unwrap();
     let refused = in_time(beginning).await.unwrap().unwrap_err();
     let Error::Store(cause) = refused else { panic!("{refused}") };

@@ -116,7 +116,8 @@ fn by_way_of(runtime: &mut TestRuntime, dispatcher: Address<DispatcherMsg>) {
 
 /// Gives the address of an actor that has ended.
 async fn deaf_dispatcher(runtime: &TestRuntime) -> Address<DispatcherMsg> {
-    let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
+    let gate = Gate::new();
+    let to = runtime.handles.dispatcher.clone();
     let (gone, ended) = Loses::spawn(None, Loses { tool: "", gate, to }, ()).await.unwrap();
     gone.stop(None);
     in_time(ended).await.unwrap();
@@ -125,10 +126,12 @@ async fn deaf_dispatcher(runtime: &TestRuntime) -> Address<DispatcherMsg> {
 
 #[tokio::test]
 async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_beside_it_have_done() {
-    let (lost, other) = (FakeTool::read("lost"), FakeTool::read("other"));
+    let lost = FakeTool::read("lost");
+    let other = FakeTool::read("other");
     let runs = [lost.runs(), other.runs()];
     let (mut runtime, mut script) = by_hand([lost, other]).await;
-    let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
+    let gate = Gate::new();
+    let to = runtime.handles.dispatcher.clone();
     let loses = Loses { tool: "lost", gate: gate.clone(), to };
     let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
     by_way_of(&mut runtime, Address::new(loses));
@@ -153,10 +156,12 @@ async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_besid
 #[tokio::test]
 async fn a_call_that_was_recorded_and_lost_waits_for_its_permit() {
     let held = Gate::new();
-    let (lost, hold) = (FakeTool::read("lost"), FakeTool::read("hold").gate(&held));
+    let lost = FakeTool::read("lost");
+    let hold = FakeTool::read("hold").gate(&held);
     let limits = Limits { max_running_calls: 1, ..Limits::default() };
     let (mut runtime, mut script) = by_hand_with(limits, [lost, hold]).await;
-    let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
+    let gate = Gate::new();
+    let to = runtime.handles.dispatcher.clone();
     let loses = Loses { tool: "lost", gate: gate.clone(), to };
     let (loses, _) = Loses::spawn(None, loses, ()).await.unwrap();
     by_way_of(&mut runtime, Address::new(loses));
@@ -190,7 +195,8 @@ async fn a_call_that_writes_and_was_lost_before_it_began_runs_once() {
     for tool in [FakeTool::write("save"), FakeTool::transactional("save")] {
         let runs = tool.runs();
         let (mut runtime, mut script) = by_hand([tool]).await;
-        let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
+        let gate = Gate::new();
+        let to = runtime.handles.dispatcher.clone();
         gate.open();
         let (loses, _) = Loses::spawn(None, Loses { tool: "save", gate, to }, ()).await.unwrap();
         by_way_of(&mut runtime, Address::new(loses));
@@ -212,7 +218,8 @@ async fn a_call_whose_reply_was_lost_while_it_runs_is_not_begun_again_and_may_ha
     let tool = FakeTool::write("mail").gate(&held);
     let runs = tool.runs();
     let (mut runtime, mut script) = by_hand([tool]).await;
-    let (gate, to) = (Gate::new(), runtime.handles.dispatcher.clone());
+    let gate = Gate::new();
+    let to = runtime.handles.dispatcher.clone();
     let loses = LosesReply { gate: gate.clone(), to };
     let (loses, _) = LosesReply::spawn(None, loses, ()).await.unwrap();
     by_way_of(&mut runtime, Address::new(loses));
@@ -280,8 +287,10 @@ async fn is_seen(runtime: &TestRuntime, session: &SessionId, signs: &[Sign]) -> 
 #[tokio::test]
 async fn a_job_of_a_turn_is_seen_once_it_is_written_or_its_turn_is_over_and_not_before() {
     let runtime = TestRuntime::new([]).await;
-    let (session, turn) = (session("s"), TurnId::new(Uuid::from_u128(1)));
-    let (at, text) = (Timestamp::from_millis(1), text_digest("go"));
+    let session = session("s");
+    let turn = TurnId::new(Uuid::from_u128(1));
+    let at = Timestamp::from_millis(1);
+    let text = text_digest("go");
     let message = ChatMessage { seq: 1, turn, at, content: Content::Cleared };
     let started = Write::TurnStarted {
         session: session.clone(),
@@ -342,7 +351,9 @@ async fn a_revocation_is_seen_where_nothing_stands_in_that_session_whatever_else
     let revoked = [Sign::Revoked];
     assert_eq!(is_seen(&runtime, &session("once"), &revoked).await, [true]);
     assert_eq!(is_seen(&runtime, &session("always"), &revoked).await, [false]);
-    let (session, by, at) = (session("always"), kim(), Timestamp::from_millis(1));
+    let session = session("always");
+    let by = kim();
+    let at = Timestamp::from_millis(1);
     let revoke = Write::Revoke { session: session.clone(), tool: None, by, at };
     runtime.handles.store.write(vec![revoke]).await.unwrap();
     assert_eq!(is_seen(&runtime, &session, &revoked).await, [true]);

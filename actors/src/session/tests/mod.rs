@@ -245,7 +245,8 @@ impl Actor for Quick {
 #[tokio::test]
 async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did() {
     for tool in [FakeTool::transactional("save"), FakeTool::write("save")] {
-        let (gate, runs) = (Gate::new(), tool.runs());
+        let gate = Gate::new();
+        let runs = tool.runs();
         let (runtime, mut script) = by_hand([tool.gate(&gate)]).await;
         let slot = runtime.slot("s").await;
         let end = runtime.ask(&slot, "go").await.unwrap();
@@ -374,7 +375,8 @@ async fn what_a_session_writes_is_waited_for() {
         runtime.state(slot).await;
     }
     let tasks = || Handle::current().metrics().num_alive_tasks();
-    let (before, paused) = (tasks(), runtime.store.pause().await);
+    let before = tasks();
+    let paused = runtime.store.pause().await;
     let waits = async {
         for slot in &slots {
             runtime.state(slot).await;

@@ -216,7 +216,8 @@ async fn a_reader_that_missed_no_stored_event_does_not_ask_the_store() {
     let cursor = slot.feed().published_up_to().unwrap();
     let mut readers = [subscribe(&runtime, &slot), come_back(&runtime, &slot, cursor).await];
     let tells = || {
-        let (turn, at) = (TurnId::new(uuid::Uuid::nil()), Timestamp::from_millis(1));
+        let turn = TurnId::new(uuid::Uuid::nil());
+        let at = Timestamp::from_millis(1);
         slot.feed().publish(turn, at, Durability::Transient, EventKind::Cleared);
     };
     tells();

@@ -21,7 +21,8 @@ use crate::{
 /// Leaves a turn open in the store, as a process that ended while the model answered.
 pub(super) async fn left_open(runtime: &TestRuntime, name: &str) -> Arc<SessionSlot> {
     let slot = runtime.slot(name).await;
-    let (session, turn) = (slot.session().clone(), TurnId::new(uuid::Uuid::now_v7()));
+    let session = slot.session().clone();
+    let turn = TurnId::new(uuid::Uuid::now_v7());
     let at = Timestamp::from_millis(1);
     let message = ChatMessage { seq: 1, turn, at, content: Content::user("hi") };
     let started = Write::TurnStarted {

@@ -190,7 +190,8 @@ pub(super) struct Durability {
 
 impl Scene {
     pub(super) async fn new(seed: u64) -> Self {
-        let (dice, acts) = (Dice::new(seed), ActCounts::default());
+        let dice = Dice::new(seed);
+        let acts = ActCounts::default();
         let limits = Limits {
             decision_timeout: Duration::from_millis(5),
             transaction_deadline: Duration::from_millis(3),
@@ -215,7 +216,8 @@ impl Scene {
     /// Answers every second question, half of them with a yes.
     pub(super) fn answers(self: &Arc<Self>, people: &TaskTracker) {
         for slot in &self.slots {
-            let (scene, mut heard) = (self.clone(), slot.feed().subscribe());
+            let scene = self.clone();
+            let mut heard = slot.feed().subscribe();
             people.spawn(async move {
                 while let Some(item) = heard.next().await {
                     let StreamItem::Event(event) = item else { continue };
@@ -238,7 +240,8 @@ impl Scene {
         let slot = self.slots[self.dice.below(3) as usize].clone();
         match steps[self.dice.below(steps.len() as u64) as usize] {
             Step::Ask => {
-                let (scene, text) = (self.clone(), format!("go {number}"));
+                let scene = self.clone();
+                let text = format!("go {number}");
                 people.spawn(async move {
                     let asked = scene.runtime.ask(&slot, &text).await;
                     let (began, end) = match asked {

@@ -48,7 +48,8 @@ impl Actor for Lingers {
 #[tokio::test]
 async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake() {
     let (runtime, _) = by_hand([]).await;
-    let (slot, gate) = (runtime.slot("s").await, Gate::new());
+    let slot = runtime.slot("s").await;
+    let gate = Gate::new();
     let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
     actor.stop(None);
     in_time(gate.arrived(1)).await;
@@ -83,7 +84,8 @@ pub(super) async fn left_open(
 #[tokio::test]
 async fn an_actor_does_not_sleep_before_it_has_come_to_the_message_with_which_it_woke() {
     let (runtime, _) = by_hand([]).await;
-    let (slot, gate) = (runtime.slot("s").await, Gate::new());
+    let slot = runtime.slot("s").await;
+    let gate = Gate::new();
     let (actor, ended) = Actor::spawn(None, Lingers, gate.clone()).await.unwrap();
     assert!(slot.begins_waking());
     let (reply, _state) = oneshot::channel();

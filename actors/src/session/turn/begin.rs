@@ -27,14 +27,16 @@ use crate::{
 /// # Errors
 /// [`Error`] says which of them is too long.
 pub fn check_lengths(text: &str, options: &TurnOptions, limits: &Limits) -> Result<usize, Error> {
-    let (bytes, max_bytes) = (text.len(), limits.max_user_text_bytes);
+    let bytes = text.len();
+    let max_bytes = limits.max_user_text_bytes;
     if bytes > max_bytes {
         return Err(Error::TooLong { bytes, max_bytes });
     }
     let instructions = options.instructions.as_ref().map_or(0, |text| text.len());
     let max_instructions = limits.max_instructions_bytes;
     if instructions > max_instructions {
-        let (bytes, max_bytes) = (instructions, max_instructions);
+        let bytes = instructions;
+        let max_bytes = max_instructions;
         return Err(Error::InstructionsTooLong { bytes, max_bytes });
     }
     Ok(bytes + instructions)
@@ -67,8 +69,10 @@ impl SessionState {
         }
         self.lookups += 1;
         let turns_begun = self.turns_begun;
-        let (slot, context) = (self.slot.clone(), self.context.clone());
-        let (to, asked) = (self.me.clone(), Some(Box::new(asked)));
+        let slot = self.slot.clone();
+        let context = self.context.clone();
+        let to = self.me.clone();
+        let asked = Some(Box::new(asked));
         let lookup = Lookup { to, asked, turns_begun, found: Err(StoreError::Silent) };
         self.context.tasks.spawn(lookup.wait(async move {
             failpoint("idempotency.finds").await?;
@@ -154,7 +158,8 @@ impl SessionState {
         options.language = Some(self.locale_for(options.language, &text).tag());
         let id = TurnId::new(Uuid::now_v7());
         let hash = text_digest(&text);
-        let (key, origin) = (options.key.clone(), EntryOrigin::Chat);
+        let key = options.key.clone();
+        let origin = EntryOrigin::Chat;
         let message = self.message(id, Content::User { text, key, origin });
         let started = Write::TurnStarted {
             session: self.slot.session().clone(),

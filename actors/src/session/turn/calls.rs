@@ -34,7 +34,8 @@ impl SessionState {
             let content = Content::said_by(model.clone(), text, Ending::Complete);
             self.message(turn, content)
         });
-        let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
+        let session = self.slot.session().clone();
+        let at = self.context.calls.clock.now();
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
             let request = self.request(at, wanted, model.clone())?;
             Some(DispatchRequest { beyond: self.beyond(index, index_of_model), ..request })
@@ -226,7 +227,8 @@ impl SessionState {
             debug!(call = %record.id, "dropped a late call");
             return;
         };
-        let (turn, requests) = (running_turn.id, &mut running_turn.approval_requests);
+        let turn = running_turn.id;
+        let requests = &mut running_turn.approval_requests;
         let Some(running) = running_turn.calls.get_mut(&record.id) else { return };
         if std::mem::replace(&mut running.has_ended, true) {
             return;

@@ -34,10 +34,12 @@ impl SessionState {
     /// Asks the current model, within the time that began at this moment.
     fn ask_model(&mut self, since: Instant) {
         let Some(turn) = self.turn.as_mut() else { return };
-        let (id, cancel) = (CompletionId::new(Uuid::now_v7()), CancellationToken::new());
+        let id = CompletionId::new(Uuid::now_v7());
+        let cancel = CancellationToken::new();
         turn.completion = Some(AskedCompletion { id, cancel: cancel.clone(), since });
         let (messages, Some(turn)) = (self.prompt(), self.turn.as_ref()) else { return };
-        let (slot, calls) = (&self.slot, &self.context.calls);
+        let slot = &self.slot;
+        let calls = &self.context.calls;
         let queue = self.context.models.queue(turn.model);
         let request = CompletionRequest {
             id,
@@ -60,7 +62,8 @@ impl SessionState {
         };
         let reply = Reply::new(Recipient::actor(self.me.clone()), lost);
         // If the model's actor is gone, the reply is lost, and reports that.
-        let (request, span) = (Box::new(request), turn.span.span().clone());
+        let request = Box::new(request);
+        let span = turn.span.span().clone();
         queue.complete(QueuedCompletion { request, since, deltas, cancel, span, reply });
     }
 
@@ -103,7 +106,8 @@ impl SessionState {
             && let Some(next) = next_model(turn.model, models.queues().len(), error, has_begun)
         {
             let of = |index| models.queue(index).name().map(ToString::to_string);
-            let (model, next_model) = (of(turn.model), of(next));
+            let model = of(turn.model);
+            let next_model = of(next);
             warn!(session = %self.slot.session(), %completion, model, kind = error.kind(), cause = ?error, next_model, "the next model is asked");
             turn.model = next;
             return self.ask_model(asked.since);
@@ -138,7 +142,8 @@ fn turn_error(error: &ModelError, prompt: Option<PromptSize>) -> TurnError {
         // Only the model itself can have cancelled a completion that is still awaited.
         ModelError::Cancelled { .. } => TurnError::model(ModelError::ENGINE_DIED),
         ModelError::Failed { kind, said, .. } => {
-            let (kind, said) = (kind.to_string(), said.clone());
+            let kind = kind.to_string();
+            let said = said.clone();
             TurnError::Model { kind, retry_after_ms: None, said, prompt }
         }
         ModelError::Overloaded { retry_after } => TurnError::Model {

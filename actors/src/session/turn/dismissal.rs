@@ -79,7 +79,8 @@ impl SessionState {
     /// Stores a step of the running turn, unless its end is on the way to the store.
     pub(super) fn step(&mut self, step: TurnStep) {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else { return };
-        let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
+        let session = self.slot.session().clone();
+        let at = self.context.calls.clock.now();
         let id = turn.id;
         let mut outgoing = Outgoing::of(id);
         match step {

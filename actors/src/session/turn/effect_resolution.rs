@@ -22,14 +22,18 @@ pub async fn resolve(
     call: CallId,
     resolution: EffectResolution,
 ) -> Result<(), Error> {
-    let (session, user) = (slot.session(), slot.user());
+    let session = slot.session();
+    let user = slot.user();
     let row = row(context, call).await?.ok_or(Error::UnknownCall(call))?;
     // After the read: if a handler has ended since and recorded its effect, the store refuses.
     may_resolve(&row, session, user, context.calls.is_running(call))?;
-    let (at, by) = (context.calls.clock.now(), ResolvedBy::Person { user: user.clone() });
+    let at = context.calls.clock.now();
+    let by = ResolvedBy::Person { user: user.clone() };
     let transition = Transition::Resolved { resolution, by: by.clone() };
     let locale = locale_of(&row, context).await;
-    let (session, turn, name) = (session.clone(), row.turn, row.name);
+    let session = session.clone();
+    let turn = row.turn;
+    let name = row.name;
     let step = Write::Call { session, call, at, transition };
     if let Err(cause) = write(context, step).await {
         // Another resolution came first, or the answer was lost. Only the ledger shows which.

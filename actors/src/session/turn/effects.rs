@@ -15,7 +15,8 @@ impl SessionState {
     /// Lets the turn decide, and carries out its effects.
     pub(super) fn on(&mut self, input: TurnInput) {
         let Some(turn) = self.turn.as_mut() else { return };
-        let (mut outgoing, mut end) = (Outgoing::of(turn.id), None);
+        let mut outgoing = Outgoing::of(turn.id);
+        let mut end = None;
         for effect in turn.core.on(input) {
             match effect {
                 TurnEffect::Complete => self.complete(),

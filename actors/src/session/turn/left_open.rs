@@ -58,7 +58,9 @@ pub(in crate::session) async fn recover(
         lost.into_iter().zip(ends).map(|(row, end)| end_write(row, at, end)).collect();
     // A dismissal whose write failed is in effect all the same, and the store takes it before anything goes on.
     if slot.turn().is_dismissed(open.turn) && !std::mem::replace(&mut open.is_dismissed, true) {
-        let (session, turn, step) = (session.clone(), open.turn, TurnStep::Dismissed);
+        let session = session.clone();
+        let turn = open.turn;
+        let step = TurnStep::Dismissed;
         writes.push(Write::Turn { session, turn, at, step });
     }
     // A text over which a model took its process with it again and again would do so in every turn that reads it.
@@ -73,7 +75,9 @@ pub(in crate::session) async fn recover(
     }
     let resumption = match plan.turn {
         Fate::Ends { reason, was_completing: _ } => {
-            let (turn, ending, usage) = (open.turn, TurnEnding::Failed, open.usage);
+            let turn = open.turn;
+            let ending = TurnEnding::Failed;
+            let usage = open.usage;
             let end = TurnEnd { turn, ending, error: Some(TurnError::CutOff), usage };
             writes.push(end.write(session, at, last));
             info!(%session, %turn, ?reason, "ends a turn that was left open");
@@ -109,8 +113,10 @@ pub(in crate::session) async fn count(
     if resumption.waits || resumption.permit.is_none() {
         return Ok(());
     }
-    let (session, turn) = (slot.session().clone(), resumption.open.turn);
-    let (at, step) = (context.calls.clock.now(), TurnStep::Resumed);
+    let session = slot.session().clone();
+    let turn = resumption.open.turn;
+    let at = context.calls.clock.now();
+    let step = TurnStep::Resumed;
     match context.store.write(vec![Write::Turn { session, turn, at, step }]).await {
         Err(cause) if !cause.may_have_happened() => Err(cause),
         // It need not be exact.
@@ -123,6 +129,7 @@ pub(in crate::session) async fn count(
 
 /// Makes the end of a call that no pipeline will end.
 fn end_write(row: &LedgerRow, at: Timestamp, end: Ended) -> Write {
-    let (session, call) = (row.session.clone(), row.call);
+    let session = row.session.clone();
+    let call = row.call;
     Write::Call { session, call, at, transition: Transition::Ended(end) }
 }

@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_job_is_known_by_the_first_fact_that_tells_anything() {
-        let (at, turn) = (Timestamp::from_millis(1), TurnId::new(Uuid::from_u128(1)));
+        let at = Timestamp::from_millis(1);
+        let turn = TurnId::new(Uuid::from_u128(1));
         let user: UserId = kim();
         let revoke = || Write::Revoke { session: session("s"), tool: None, by: user.clone(), at };
         let message = ChatMessage { seq: 1, turn, at, content: Content::Cleared };

@@ -203,7 +203,8 @@ impl SessionState {
             if let Content::ToolCall(record) = &message.content {
                 ended.push((record.id, record.stops_loop()));
             }
-            let (kind, durability) = (kind_of(message, locale), Durability::Entry(message.seq));
+            let kind = kind_of(message, locale);
+            let durability = Durability::Entry(message.seq);
             self.slot.feed().publish(message.turn, message.at, durability, kind);
         }
         for (call, stops_loop) in ended {

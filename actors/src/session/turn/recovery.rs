@@ -107,6 +107,7 @@ pub(super) fn plan(left: &Left<'_>) -> Result<Plan, StoreError> {
         .any(
             |message| matches!(&message.content, Content::ToolCall(record) if record.stops_loop()),
         );
-    let (lost, again) = (calls(lost), calls(again));
+    let lost = calls(lost);
+    let again = calls(again);
     Ok(Plan { lost, turn: Fate::GoesOn { again, stops_loop, waits } })
 }

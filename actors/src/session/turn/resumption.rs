@@ -23,8 +23,10 @@ impl SessionState {
             self.left_turn = Some(open.turn);
             news.into_iter().for_each(|event| self.slot.feed().republish(event));
             // The turn stays open for the next start, and this resumption does not count.
-            let (session, at) = (self.slot.session().clone(), self.context.calls.clock.now());
-            let (turn, step) = (open.turn, TurnStep::Suspended);
+            let session = self.slot.session().clone();
+            let at = self.context.calls.clock.now();
+            let turn = open.turn;
+            let step = TurnStep::Suspended;
             let suspended = Write::Turn { session, turn, at, step };
             return self.store([suspended], Outgoing::of(turn));
         }
@@ -45,7 +47,8 @@ impl SessionState {
         };
         let core = Turn::resumed(max_rounds, open.options.on_dismiss, progress);
         let span = TurnSpan::begin(self.slot.session(), self.slot.user(), open.turn, true);
-        let (asked, cancellation) = ((open.options, open.text), self.cancellation());
+        let asked = (open.options, open.text);
+        let cancellation = self.cancellation();
         let mut turn = ActiveTurn::new((open.turn, core, span), asked, model, cancellation, permit);
         if open.is_dismissed {
             turn.dismiss();

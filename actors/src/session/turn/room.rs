@@ -24,7 +24,8 @@ impl SessionState {
             let turn_is_gone = CancellationToken::new();
             let turn_is_there = turn_is_gone.clone().drop_guard();
             turn.waits_for_room = Some(WaitForRoom { _turn_is_there: turn_is_there });
-            let (id, is_stopped) = (turn.id, turn.core.is_stopped());
+            let id = turn.id;
+            let is_stopped = turn.core.is_stopped();
             self.wait_for_room(id, turn_is_gone);
             if !waits && !is_stopped {
                 return;

@@ -53,7 +53,9 @@ async fn fixture_of(
     limits: Limits,
     port: impl FnOnce(MemoryStore) -> Arc<dyn Store>,
 ) -> StoreFixture {
-    let (store, tasks, limits) = (MemoryStore::new(), TaskTracker::new(), Arc::new(limits));
+    let store = MemoryStore::new();
+    let tasks = TaskTracker::new();
+    let limits = Arc::new(limits);
     let health = Arc::new(WriterHealth::default());
     let port = port(store.clone());
     let arguments = StoreArguments {
@@ -64,7 +66,8 @@ async fn fixture_of(
         limits,
     };
     let (actor, ended) = Actor::spawn(None, StoreActor, arguments.clone()).await.unwrap();
-    let (address, jobs) = (Address::new(actor.clone()), arguments.jobs.clone());
+    let address = Address::new(actor.clone());
+    let jobs = arguments.jobs.clone();
     let handle = StoreHandle::new(address.clone(), jobs, port, &arguments.limits);
     let opened = Write::Session { session: session(), user: user(), at: at() };
     let started = Write::TurnStarted {

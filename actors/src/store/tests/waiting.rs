@@ -93,7 +93,8 @@ async fn withdrawn_requests_make_room_for_others() {
 async fn a_caller_that_is_told_no_finds_nothing_whenever_the_writer_comes() {
     let limits = Limits { store_timeout: Duration::from_millis(2), ..Limits::default() };
     let fixture = fixture_with(limits).await;
-    let (mut seq, mut refused) = (0, 0);
+    let mut seq = 0;
+    let mut refused = 0;
     let is_tame = |seq, refused| refused == 0 || u64::from(refused) == seq;
     // Some more where the machine is so slow, or so quick, that all of them fell on one side.
     for round in 0..5_000_u64 {
@@ -143,7 +144,8 @@ async fn a_caller_that_waits_for_a_dead_actor_hears_it_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn each_waits_as_long_as_everybody() {
-    let (fixture, patience) = (fixture().await, Limits::default().store_timeout);
+    let fixture = fixture().await;
+    let patience = Limits::default().store_timeout;
     let lease = fixture.lease().await;
     let first = fixture.handle.begin_write(say(1, "a"));
     sleep(patience / 2).await;

@@ -71,7 +71,8 @@ impl Engine<'_> {
     fn load(&self) -> Load {
         let held = self.cache.kv.held();
         let mut load = Load::default();
-        let (mut streams, mut prompts) = (Sequences::default(), Sequences::default());
+        let mut streams = Sequences::default();
+        let mut prompts = Sequences::default();
         for run in &self.runs {
             let Some(sequence) = run.sequence else { continue };
             let new = run.tokens.len() - held.len(sequence);

@@ -101,7 +101,8 @@ fn complete(
             && let Some(request) = waiting.next()
         {
             let (reply, _) = oneshot::channel();
-            let (deltas, cancel) = (Deltas::ignored(), Default::default());
+            let deltas = Deltas::ignored();
+            let cancel = Default::default();
             engine.begin(EngineRequest {
                 request,
                 deltas,

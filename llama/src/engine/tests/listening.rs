@@ -30,7 +30,8 @@ pub(in crate::engine) fn listen(engine: &mut Engine<'_>, said: &mut HashMap<Comp
 
 /// Returns the likeliest token and its margin.
 fn margin(logits: &[f32]) -> (i32, f32) {
-    let (mut best, mut second) = ((0, f32::NEG_INFINITY), f32::NEG_INFINITY);
+    let mut best = (0, f32::NEG_INFINITY);
+    let mut second = f32::NEG_INFINITY;
     for (token, logit) in (0..).zip(logits) {
         if *logit > best.1 {
             second = best.1;

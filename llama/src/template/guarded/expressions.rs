@@ -19,7 +19,9 @@ pub(super) fn expression(expression: &Expr<'_>) -> Written {
         Expr::Const(value) => constant(&value.value)?,
         Expr::Slice(slice) => {
             let part = |part: &Option<Expr<'_>>| optional(part.as_ref(), self::expression);
-            let (start, stop, step) = (part(&slice.start)?, part(&slice.stop)?, part(&slice.step)?);
+            let start = part(&slice.start)?;
+            let stop = part(&slice.stop)?;
+            let step = part(&slice.step)?;
             let whole = self::expression(&slice.expr)?;
             format!("(({whole}|{LOOK})[{start}:{stop}:{step}]|{PART})")
         }
@@ -105,7 +107,8 @@ fn binary(expression: &Expr<'_>, op: BinOpKind) -> Written {
         BinOpKind::Gte => ("", " >= ", false),
         BinOpKind::In => ("", " in ", false),
     };
-    let (mut operands, mut first) = (Vec::new(), expression);
+    let mut operands = Vec::new();
+    let mut first = expression;
     while let Expr::BinOp(all) = first
         && discriminant(&all.op) == discriminant(&op)
         && (is_chain || operands.is_empty())
@@ -128,7 +131,8 @@ fn weighed(expression: &Expr<'_>) -> Written {
 
 /// Writes a chain of filters. A caught block comes before the first.
 pub(super) fn filters(expression: &Expr<'_>) -> Written {
-    let (mut chain, mut first) = (Vec::new(), Some(expression));
+    let mut chain = Vec::new();
+    let mut first = Some(expression);
     while let Some(Expr::Filter(filter)) = first {
         chain.push(filter);
         first = filter.expr.as_ref();

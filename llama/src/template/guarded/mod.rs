@@ -49,7 +49,8 @@ fn measure(source: &str, syntax: SyntaxConfig) -> Result<(), Error> {
     if source.len() > MAX_BYTES {
         return Err(refused("is too long"));
     }
-    let (mut in_block, mut alternatives) = (0, 0);
+    let mut in_block = 0;
+    let mut alternatives = 0;
     for token in tokenize(source, false, syntax) {
         let token = token?.0;
         if matches!(token, Token::TemplateData(_) | Token::VariableStart | Token::BlockStart) {
@@ -83,7 +84,8 @@ fn statement(statement: &Stmt<'_>) -> Written {
         // Written as a value, so that a caught block is weighed too.
         Stmt::EmitRaw(raw) => format!("{{{{ {} }}}}", quoted(raw.raw)),
         Stmt::ForLoop(all) => {
-            let (target, values) = (target(&all.target)?, expression(&all.iter)?);
+            let target = target(&all.target)?;
+            let values = expression(&all.iter)?;
             let filter = all.filter_expr.as_ref();
             let filter = optional(filter, |filter| Ok(format!(" if {}", expression(filter)?)))?;
             let recursive = if all.recursive { " recursive" } else { "" };
@@ -92,7 +94,8 @@ fn statement(statement: &Stmt<'_>) -> Written {
             block(&head, &body, "endfor")
         }
         Stmt::IfCond(condition) => {
-            let (mut written, mut condition) = (String::from("{% if "), condition);
+            let mut written = String::from("{% if ");
+            let mut condition = condition;
             loop {
                 written.push_str(&expression(&condition.expr)?);
                 written.push_str(" %}");

@@ -27,7 +27,8 @@ pub(super) fn shapes() -> Vec<Shape> {
         let named = |name: &str| format!("{order} {name}");
         all.push(Shape { name: named("without system"), system: None, ..shape() });
         all.push(Shape { name: named("without tools"), has_tools: false, ..shape() });
-        let (system, has_tools) = (None, false);
+        let system = None;
+        let has_tools = false;
         all.push(Shape { name: named("alone"), system, has_tools, ..shape() });
         all.push(Shape { name: named("with thinking"), has_thinking: true, ..shape() });
     }

@@ -119,9 +119,11 @@ impl ToolEndpoint {
         request.extensions_mut().insert(caller.clone());
         let left = CancellationToken::new();
         let own = OwnSessions::new(sessions.clone(), caller.clone(), permit, left.clone());
-        let (runtime, seal) = (runtime.clone(), seal.clone());
+        let runtime = runtime.clone();
+        let seal = seal.clone();
         let server = move || {
-            let (runtime, caller) = (runtime.clone(), caller.clone());
+            let runtime = runtime.clone();
+            let caller = caller.clone();
             Ok(ToolServer { runtime, caller, seal: seal.clone(), left: left.clone() })
         };
         let config = StreamableHttpServerConfig::default()

@@ -87,7 +87,8 @@ impl Sessions {
 
     /// Takes a permit for a session of this caller. Returns which bound is reached as an error.
     pub(super) fn permit(&self, caller: &ToolCaller) -> Result<SessionPermit, EndpointRefusal> {
-        let (max, max_of_user) = (self.limits.max_sessions, self.limits.max_sessions_per_user);
+        let max = self.limits.max_sessions;
+        let max_of_user = self.limits.max_sessions_per_user;
         let permits = &mut self.opened.table().permits;
         permits.retain(|permit| permit.strong_count() > 0);
         let taken = permits.iter().filter_map(Weak::upgrade);

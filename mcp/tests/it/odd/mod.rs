@@ -54,7 +54,8 @@ async fn each_ends_at_once(scene: &Scene, rows: &[Row], version: &str) {
 impl Comes {
     /// Says what is wrong, if that did not come.
     fn missed(&self, report: &CallReport) -> Option<String> {
-        let (told, effect) = (told(report), report.record.effect);
+        let told = told(report);
+        let effect = report.record.effect;
         let is_so = match self {
             Self::Done(data) => effect == Effect::Committed && told == *data,
             Self::Refused(words) => {

@@ -142,7 +142,9 @@ fn lists() -> Vec<Odd> {
 
 /// A server whose tools have a schema each. The tools of those that are taken are there, and a warning names the others.
 fn odd_schemas() -> Odd {
-    let (mut tools, mut there, mut gone) = (Vec::new(), Vec::new(), Vec::new());
+    let mut tools = Vec::new();
+    let mut there = Vec::new();
+    let mut gone = Vec::new();
     let letters: Value = (0..3000).map(|number| format!("v{number:05}")).collect();
     let deep = (0..60)
         .fold(json!({}), |within, _| json!({ "type": "object", "properties": { "n": within } }));

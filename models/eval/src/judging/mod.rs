@@ -100,7 +100,8 @@ async fn checked(cases: &[Placed], left_out: usize, toolkits: &[Toolkit]) -> Res
     for Placed { case, .. } in cases {
         let mut calls = case.setup.iter().chain(case.turns.iter().flat_map(Turn::calls));
         if let Some(call) = calls.find(|call| !registry.has(&call.name)) {
-            let (id, name) = (&case.id, &call.name);
+            let id = &case.id;
+            let name = &call.name;
             return Err(Failure::new(format!(
                 "the case {id} has a call of {name}, which is no tool"
             )));

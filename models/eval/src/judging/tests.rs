@@ -18,7 +18,8 @@ async fn judged(
     cases: &[Placed],
     script: impl IntoIterator<Item = ScriptedCompletion>,
 ) -> Result<Vec<Verdict>, Failure> {
-    let (model, toolkits) = (Arc::new(ScriptedModel::new(script)), [Toolkit::Life]);
+    let model = Arc::new(ScriptedModel::new(script));
+    let toolkits = [Toolkit::Life];
     let stage = Stage { model, system: None, toolkits: &toolkits, cast: Cast::Model };
     judge(cases, &stage).await
 }

@@ -92,7 +92,9 @@ impl Marks {
 pub(crate) fn score(case: &Case, seen: &Seen, tools: &impl Tools) -> (Marks, Vec<String>) {
     let mut complaints = Vec::new();
     let mut known = seen.known.clone();
-    let (mut calls, mut restraint, mut truth) = (true, true, true);
+    let mut calls = true;
+    let mut restraint = true;
+    let mut truth = true;
     let expected = case.turns.iter().filter(|turn| turn.played.is_none());
     let turns = seen.turns.iter().map(Some).chain(std::iter::repeat(None));
     for (turn, seen) in expected.zip(turns) {
@@ -195,7 +197,8 @@ fn excess(
 }
 
 fn untrue(case: &Case, turn: &Turn, seen: &SeenTurn, tools: &impl Tools) -> Option<String> {
-    let (text, language) = (&seen.text, case.language);
+    let text = &seen.text;
+    let language = case.language;
     let complain = |what: &str| Some(format!("{what}: \"{text}\""));
     if let Some(error) = &seen.error {
         return Some(format!("the turn failed: {error}"));

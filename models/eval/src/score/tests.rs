@@ -169,7 +169,8 @@ fn a_write_is_expected_with_its_arguments_wherever_it_stands() {
         { "name": "write", "arguments": { "id": { "$ref": "found.id" } } },
     ]);
     let case = case("chain", "en", &json!([{ "user": "w", "calls": calls }]), &json!({}));
-    let (milk, tea) = (json!({ "word": "milk" }), json!({ "word": "tea" }));
+    let milk = json!({ "word": "milk" });
+    let tea = json!({ "word": "tea" });
     let write = |id: u64| ok("write", json!({ "id": id }));
     for (calls, expected) in [
         (vec![ok("look", milk.clone()), write(7)], "+.++"),

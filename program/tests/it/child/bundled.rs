@@ -75,7 +75,8 @@ async fn say(model: &dyn ChatModel, text: &str, side_by_side: usize) -> (Vec<Str
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn it_says_the_same_as_in_this_process() {
-    let (here, child) = (here().await, child().await);
+    let here = here().await;
+    let child = child().await;
     assert_eq!(child.info(), here.info());
     let tools = asks("").tools;
     assert_eq!(child.unconstrained(&tools), here.unconstrained(&tools));
@@ -137,7 +138,8 @@ impl ChatModel for Interrupted {
         deltas: Deltas,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
-        let (model, is_killed) = (Arc::clone(&self.model), Arc::clone(&self.is_killed));
+        let model = Arc::clone(&self.model);
+        let is_killed = Arc::clone(&self.is_killed);
         let deltas = Deltas::new(move |delta| {
             deltas.push(delta);
             if matches!(delta, CompletionDelta::Text(_)) {

@@ -148,7 +148,8 @@ async fn client(model: Arc<ChildModel>, tally: Arc<Tally>, mut dice: Dice, name:
         let cancel = CancellationToken::new();
         tally.asked.fetch_add(1, Ordering::Relaxed);
         let answer = model.complete(request(plan.steps.as_str()), deltas, cancel.clone());
-        let (fate, after) = (dice.below(20), Duration::from_millis(dice.below(20)));
+        let fate = dice.below(20);
+        let after = Duration::from_millis(dice.below(20));
         let ended = match fate {
             // Leaves without cancelling.
             0 => match timeout(after, answer).await {
@@ -202,11 +203,13 @@ async fn loaded(mark: &str) -> (ChildModel, u64) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn every_completion_ends_once_however_many_processes_die() {
     let die = env::var("MADANG_CHILD_DEATHS").map_or(DIE, |count| count.parse().unwrap());
-    let (mark, begin) = (mark(), Instant::now());
+    let mark = mark();
+    let begin = Instant::now();
     let tally = Arc::new(Tally::default());
     let mut models = JoinSet::new();
     for number in 0..MODELS {
-        let (tally, mark) = (Arc::clone(&tally), mark.clone());
+        let tally = Arc::clone(&tally);
+        let mark = mark.clone();
         models.spawn(async move {
             let (model, died) = loaded(&mark).await;
             let model = Arc::new(model);
@@ -214,7 +217,8 @@ async fn every_completion_ends_once_however_many_processes_die() {
             for client_number in 0..CALLERS {
                 let dice = Dice(1_000 * number + client_number);
                 let name = format!("{number}.{client_number}");
-                let (model, tally) = (Arc::clone(&model), Arc::clone(&tally));
+                let model = Arc::clone(&model);
+                let tally = Arc::clone(&tally);
                 clients.spawn(client(model, tally, dice, name, die.div_ceil(MODELS)));
             }
             while let Some(ended) = clients.join_next().await {
@@ -235,7 +239,8 @@ async fn every_completion_ends_once_however_many_processes_die() {
     }
     let wrong = std::mem::take(&mut *tally.wrong.lock().unwrap());
     let ended = tally.ended.lock().unwrap().clone();
-    let (asked, left) = (tally.asked.load(Ordering::Relaxed), tally.left.load(Ordering::Relaxed));
+    let asked = tally.asked.load(Ordering::Relaxed);
+    let left = tally.left.load(Ordering::Relaxed);
     println!(
         "{} processes died of {} in {:.0?}; {asked} completions: {ended:?}, {left} were left by their clients; {} were \
          asked again, {} refused",

@@ -23,7 +23,8 @@ fn hurried(options: ChildOptions) -> ChildOptions {
 
 /// Bounds for processes that are asked to hang.
 fn impatient(options: ChildOptions) -> ChildOptions {
-    let (ms, s) = (Duration::from_millis, Duration::from_secs);
+    let ms = Duration::from_millis;
+    let s = Duration::from_secs;
     hurried(options).ping_every(ms(50)).silent_after(s(8)).still_after(s(10))
 }
 
@@ -43,7 +44,8 @@ async fn a_completion_that_streamed_nothing_is_asked_again() {
             assert_eq!(ended.text, "here I am", "after {how}");
             assert_eq!(streamed.last().unwrap(), r#"Text("here I am")"#, "after {how}");
         }
-        let (stats, deaths) = (fixture.stats(), ways.len() as u64);
+        let stats = fixture.stats();
+        let deaths = ways.len() as u64;
         assert_eq!((stats.died, stats.asked_again, stats.refused), (deaths, deaths, 0));
         fixture.close().await;
     }
@@ -198,7 +200,8 @@ fn lives_with_a_child() {
 #[tokio::test]
 async fn however_its_program_ends_the_process_ends_with_it() {
     for how in ["never", "freeze", "stop"] {
-        let (mark, folder) = (mark(), tempfile::tempdir().unwrap());
+        let mark = mark();
+        let folder = tempfile::tempdir().unwrap();
         let sign = folder.path().join("sign");
         let mut program = tokio::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", "child::ends::lives_with_a_child", "--ignored"])

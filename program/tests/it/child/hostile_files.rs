@@ -54,7 +54,8 @@ async fn a_model_file_that_lies_ends_no_program_and_is_told_or_serves() {
     let path = folder.path().join("model.gguf");
     let whole = TinyModel::new().bytes();
     let first_tensor = whole.windows(10).position(|window| window == b"token_embd").unwrap();
-    let (mut serving, mut refused) = (0, 0);
+    let mut serving = 0;
+    let mut refused = 0;
     for file in 0..files {
         let bytes = lying(&whole, first_tensor as u64, &mut random);
         fs::write(&path, bytes).unwrap();

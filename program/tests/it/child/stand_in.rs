@@ -144,7 +144,8 @@ async fn act(
             // Dies a while later, in any state.
             "doom" => {
                 let (time, how) = rest.split_once(' ').unwrap();
-                let (due, how) = (Instant::now() + milliseconds(time), how.to_owned());
+                let due = Instant::now() + milliseconds(time);
+                let how = how.to_owned();
                 thread::spawn(move || {
                     thread::park_timeout(due.saturating_duration_since(Instant::now()));
                     die(&how);

@@ -222,7 +222,8 @@ fn a_script_without_end_is_refused_before_it_takes_the_memory() {
 #[test]
 fn a_line_that_is_too_long_is_refused_and_the_next_is_read() {
     let home = Home::new();
-    let (long, endless) = ("a".repeat(1 << 20), "가".repeat(3 << 20));
+    let long = "a".repeat(1 << 20);
+    let endless = "가".repeat(3 << 20);
     let input = format!("one\n{long}\n{endless}\ntwo\n");
     let ended = home.chat(&[text("a"), text("b")], &["--json", "--session", "one"], input);
     assert_eq!(ended.code, Some(0), "{ended:?}");

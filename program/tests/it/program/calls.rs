@@ -208,7 +208,8 @@ fn the_day_is_that_of_the_time_zone_that_is_named() {
         let ended = home.run(&["call", "log_tracker_entry", arguments, "--time-zone", zone], "");
         serde_json::from_str::<Value>(&ended.out).unwrap()["data"]["date"].clone()
     };
-    let (ahead, behind) = (day("Pacific/Kiritimati"), day("Pacific/Midway"));
+    let ahead = day("Pacific/Kiritimati");
+    let behind = day("Pacific/Midway");
     assert!(ahead.as_str() > behind.as_str() && behind.is_string(), "{ahead} and {behind}");
     let script = [
         json!({ "tool_calls": [{ "name": "log_tracker_entry", "arguments": { "habit_id": 1, "value": "blank" } }] }),

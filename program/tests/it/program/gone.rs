@@ -84,7 +84,8 @@ fn ends(state: State, end: End) {
     let control = if end == End::HungUp { Control::Controls } else { Control::Not };
     let chat = state.reached(&home, control);
     let process = chat.child.id();
-    let (before, begin) = (processor_time(process), Instant::now());
+    let before = processor_time(process);
+    let begin = Instant::now();
     // The terminal stays during a signal, so that the signal alone ends the program.
     let (mut child, terminal) = match end {
         End::Gone | End::HungUp => (chat.hang_up(), None),

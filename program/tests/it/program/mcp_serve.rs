@@ -94,7 +94,8 @@ fn without_a_yes_nothing_is_done_whether_the_client_cannot_ask_leaves_or_is_ende
         .iter()
         .map(|row| (row["effect"].clone(), row["outcome"]["reason"].clone()))
         .collect();
-    let (none, dismissed) = (json!("none"), json!("dismissed"));
+    let none = json!("none");
+    let dismissed = json!("dismissed");
     assert_eq!(
         ends,
         [

@@ -39,7 +39,8 @@ fn record() -> Parser {
 fn svg(screen: &Screen) -> String {
     let rows: Vec<_> = screen.rows(0, SIZE.0).collect();
     let used = rows.iter().rposition(|row| !row.trim().is_empty()).map_or(0, |row| row as u16 + 1);
-    let (width, height) = (SIZE.0 * CELL.0 + 2 * MARGIN, used * CELL.1 + 2 * MARGIN);
+    let width = SIZE.0 * CELL.0 + 2 * MARGIN;
+    let height = used * CELL.1 + 2 * MARGIN;
     let mut svg = format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" \
          font-family=\"ui-monospace, Menlo, Consolas, monospace\" font-size=\"15\">\n\

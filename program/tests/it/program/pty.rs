@@ -80,9 +80,11 @@ impl Pty {
         command.stdin(end()).stdout(end()).stderr(end());
         let child = Process::spawned(command);
         drop(slave);
-        let (shown, master) = (Arc::new(Shown::default()), File::from(master));
+        let shown = Arc::new(Shown::default());
+        let master = File::from(master);
         let (stopped, stop) = std::io::pipe().unwrap();
-        let (output, heard) = (master.try_clone().unwrap(), shown.clone());
+        let output = master.try_clone().unwrap();
+        let heard = shown.clone();
         let reading = thread::spawn(move || read(output, &stopped.into(), &heard));
         Self { child, master, stop: Some(stop), reading: Some(reading), shown, seen: 0 }
     }

@@ -21,7 +21,8 @@ fn provider(frames: Vec<Vec<Value>>) -> (String, mpsc::Receiver<(String, Value)>
     thread::spawn(move || {
         for (frames, connection) in frames.into_iter().zip(listener.incoming()) {
             let mut connection = BufReader::new(connection.unwrap());
-            let (mut head, mut length) = (String::new(), 0);
+            let mut head = String::new();
+            let mut length = 0;
             while !head.ends_with("\r\n\r\n") {
                 let begin = head.len();
                 connection.read_line(&mut head).unwrap();

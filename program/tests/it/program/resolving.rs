@@ -26,8 +26,10 @@ async fn cut_off(home: &Home) {
     fs::create_dir_all(home.database().parent().unwrap()).unwrap();
     let options = SqliteStore::open(home.database()).migrations("life", &life::MIGRATIONS);
     let store = options.seal_key_file(home.path("config/madang/seal.keys")).await.unwrap();
-    let (session, user) = (SessionId::new("one").unwrap(), UserId::new("kim").unwrap());
-    let (turn, at) = (TurnId::new(Uuid::now_v7()), Timestamp::from_millis(1));
+    let session = SessionId::new("one").unwrap();
+    let user = UserId::new("kim").unwrap();
+    let turn = TurnId::new(Uuid::now_v7());
+    let at = Timestamp::from_millis(1);
     let text = text_digest("go");
     let mut writes = vec![
         Write::Session { session: session.clone(), user: user.clone(), at },
@@ -65,7 +67,9 @@ async fn cut_off(home: &Home) {
         writes.push(step(Transition::Running { arguments: arguments.into(), digest }));
         writes.push(step(Transition::Ended(ended)));
     }
-    let (ending, error, usage) = (TurnEnding::Answered, None, Default::default());
+    let ending = TurnEnding::Answered;
+    let error = None;
+    let usage = Default::default();
     writes.push(Write::TurnEnded { session, turn, at, behind: 1, ending, error, usage });
     let mut transaction = store.begin().await.unwrap();
     transaction.write(&writes).await.unwrap();

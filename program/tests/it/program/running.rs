@@ -40,7 +40,8 @@ impl RunningProgram {
 
     /// Writes to its standard input and closes it; the program may answer or end without reading.
     pub(super) fn feed(&mut self, input: &[u8]) {
-        let (mut stdin, input) = (self.child.stdin.take().unwrap(), input.to_vec());
+        let mut stdin = self.child.stdin.take().unwrap();
+        let input = input.to_vec();
         thread::spawn(move || {
             if let Err(error) = stdin.write_all(&input) {
                 println!("the program did not read everything: {error}");
@@ -62,7 +63,8 @@ impl RunningProgram {
         let mut out = self.child.stdout.take().unwrap();
         let (wanted, (give_back, back)) = (wanted.to_owned(), mpsc::channel());
         thread::spawn(move || {
-            let (mut read, mut byte) = (Vec::new(), [0]);
+            let mut read = Vec::new();
+            let mut byte = [0];
             while !read.ends_with(wanted.as_bytes()) && out.read(&mut byte).unwrap() == 1 {
                 read.push(byte[0]);
             }

@@ -299,7 +299,8 @@ fn both_reading_commands_work_while_another_process_holds_the_lock() {
 
 #[test]
 fn no_name_of_a_session_reaches_the_terminal_as_it_obeys_it() {
-    let (home, name) = (Home::new(), "a\u{202e}b");
+    let home = Home::new();
+    let name = "a\u{202e}b";
     chat(&home, name, &json!({ "name": "list_active_habits", "arguments": {} }));
     let verified = home.run(&["ledger", "--verify"], "");
     assert_eq!(verified.code, Some(0), "{verified:?}");

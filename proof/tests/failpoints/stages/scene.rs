@@ -127,7 +127,9 @@ impl Scene {
     }
 
     async fn new(beside_speaks: &Gate) -> Self {
-        let (store, speaks, works) = (MemoryStore::new(), Gate::new(), Gate::new());
+        let store = MemoryStore::new();
+        let speaks = Gate::new();
+        let works = Gate::new();
         let gates = [("own", speaks.clone()), ("beside", beside_speaks.clone())].into();
         let limits = Limits { transaction_deadline: PATIENCE, ..Limits::default() };
         let runtime = Runtime::builder()

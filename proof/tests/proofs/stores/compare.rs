@@ -107,14 +107,16 @@ pub(super) async fn agree(
         answers.count(&left);
         match rest {
             Some(mut pair) => {
-                let (left, right) = (values(&mut *pair.0).await, values(&mut *pair.1).await);
+                let left = values(&mut *pair.0).await;
+                let right = values(&mut *pair.1).await;
                 if left != right {
                     return Err(format!("{}: a tool sees {left:?}, but {right:?}", which()));
                 }
                 open = Some(pair);
             }
             None => {
-                let (left, right) = (everything(one).await, everything(other).await);
+                let left = everything(one).await;
+                let right = everything(other).await;
                 if left != right {
                     return Err(format!("{}:\n{left}\nbut\n{right}", which()));
                 }
@@ -131,7 +133,8 @@ async fn begin(store: &dyn Store) -> Box<dyn Transaction> {
 /// Seals a fact as a program with the keys does; one in eight approvals stays without a seal.
 fn sealed(keys: &SealKeys, write: &Write) -> Write {
     let Write::Call { session, call, at, transition } = write else { return write.clone() };
-    let (session, transition) = (session.clone(), transition.clone());
+    let session = session.clone();
+    let transition = transition.clone();
     let transition = if at.millis().rem_euclid(8) == 0 {
         transition
     } else {
@@ -151,7 +154,8 @@ async fn perform(
         Operation::Keep => (pair.0.keep().await, pair.1.keep().await),
         Operation::Undo => (pair.0.undo().await, pair.1.undo().await),
         Operation::Commit => {
-            let (left, right) = (pair.0.commit().await, pair.1.commit().await);
+            let left = pair.0.commit().await;
+            let right = pair.1.commit().await;
             return (left.map_err(Into::into), right.map_err(Into::into), None);
         }
         Operation::Drop => return (Ok(()), Ok(()), None),

@@ -80,7 +80,8 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
 }
 
 fn write() -> impl Strategy<Value = Write> {
-    let (name, millis) = (|| select(SESSIONS.to_vec()), || 1..20_i64);
+    let name = || select(SESSIONS.to_vec());
+    let millis = || 1..20_i64;
     let ending = select(vec![TurnEnding::Answered, TurnEnding::Failed, TurnEnding::Dismissed]);
     let error = select(vec![None, Some(TurnError::CutOff), Some(TurnError::model("잠"))]);
     prop_oneof![
@@ -291,7 +292,8 @@ fn approved(
     arguments: Option<Arc<Value>>,
     until: i64,
 ) -> Transition {
-    let (digest, expires_at) = (digest(byte), at(until));
+    let digest = digest(byte);
+    let expires_at = at(until);
     Transition::Approved { digest, by, approval, arguments, expires_at, seal: None }
 }
 

@@ -36,7 +36,8 @@ fn runtime() -> tokio::runtime::Runtime {
 
 #[test]
 fn the_memory_store_and_sqlite_answer_every_operation_alike() {
-    let (runtime, answers) = (runtime(), RefCell::new(Answers::default()));
+    let runtime = runtime();
+    let answers = RefCell::new(Answers::default());
     runner()
         .run(&operations(), |operations| {
             runtime.block_on(async {

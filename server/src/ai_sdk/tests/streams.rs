@@ -123,12 +123,14 @@ fn messages_told() -> Vec<(String, BTreeSet<String>, (String, Then))> {
 
 /// Checks the rules by which a client fails, never sends a decision, or sends a turn again.
 fn verify(name: &str, mut shown: BTreeSet<String>, parts: &[Value]) {
-    let (mut open, mut step) = (BTreeSet::new(), BTreeMap::new());
+    let mut open = BTreeSet::new();
+    let mut step = BTreeMap::new();
     assert_eq!(parts[0]["type"], "start", "{name}");
     for part in parts.iter().filter(|part| !part.is_null()) {
         let text = |key: &str| part[key].as_str().unwrap_or_default().to_owned();
         assert!(part.as_object().unwrap().values().all(|value| !value.is_null()), "{name} {part}");
-        let (id, kind) = (text("toolCallId"), text("type"));
+        let id = text("toolCallId");
+        let kind = text("type");
         match &*kind {
             "start-step" => step.clear(),
             "text-start" | "reasoning-start" => assert!(open.insert(text("id")), "{name} {part}"),
@@ -182,7 +184,8 @@ fn a_stream_is_done_or_breaks_but_never_ends_cleanly_in_mid_turn() {
 
 #[test]
 fn a_completion_that_begins_anew_begins_another_part() {
-    let (mut mapper, mut out) = (AiMapper::new(message()), Frames::default());
+    let mut mapper = AiMapper::new(message());
+    let mut out = Frames::default();
     mapper.speak(0, "하나", &mut out);
     mapper.speak(0, "둘", &mut out);
     let parts = data(&String::from_utf8(out.take().into()).unwrap());

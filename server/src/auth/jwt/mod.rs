@@ -53,7 +53,9 @@ impl JwtIssuer {
         audience: impl Into<Arc<str>>,
         prefix: ServicePrefix,
     ) -> Self {
-        let (keys, issuer, audience) = (keys.into(), issuer.into(), audience.into());
+        let keys = keys.into();
+        let issuer = issuer.into();
+        let audience = audience.into();
         Self { keys, issuer, audience, prefix }
     }
 

@@ -20,7 +20,8 @@ impl Signer {
     }
 
     fn ec() -> Self {
-        let (random, by) = (SystemRandom::new(), &ECDSA_P256_SHA256_FIXED_SIGNING);
+        let random = SystemRandom::new();
+        let by = &ECDSA_P256_SHA256_FIXED_SIGNING;
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(by, &random).unwrap();
         Self::Ec(EcdsaKeyPair::from_pkcs8(by, pkcs8.as_ref(), &random).unwrap())
     }
@@ -164,7 +165,8 @@ fn a_jwt_counts_for_this_audience_from_its_beginning_to_its_end() {
 
 #[test]
 fn only_the_key_decides_how_a_jwt_is_checked() {
-    let (signer, other) = (Signer::ed(), Signer::ec());
+    let signer = Signer::ed();
+    let other = Signer::ec();
     let (_folder, jwts) = jwts(&set(&[signer.jwk("1"), other.jwk("2")])).unwrap();
     let counts = |jwt: &str| jwts.check(jwt, at(1_000)).is_some();
     let good = signer.jwt(&claims());
@@ -203,7 +205,8 @@ fn a_public_key_is_no_shared_secret() {
 
 #[test]
 fn keys_count_from_their_addition_to_their_removal() {
-    let (first, second) = (Signer::ed(), Signer::ed());
+    let first = Signer::ed();
+    let second = Signer::ed();
     let (folder, jwts) = jwts(&set(&[first.jwk("1")])).unwrap();
     let counts = |signer: &Signer| jwts.check(&signer.jwt(&claims()), at(0)).is_some();
     assert!(counts(&first) && !counts(&second));

@@ -72,7 +72,9 @@ impl ReadRun {
 
 impl<'a> Client<'a> {
     fn new(test: &'a TestServer, thread: &'a str) -> Self {
-        let (messages, state, more) = (Vec::new(), json!({}), Map::new());
+        let messages = Vec::new();
+        let state = json!({});
+        let more = Map::new();
         let token = test.kim.reveal().to_owned();
         Self { test, token, thread, messages, state, more, runs: 0 }
     }

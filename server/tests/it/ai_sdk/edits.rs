@@ -152,7 +152,8 @@ async fn an_edit_that_is_sent_twice_begins_one_fork() {
     let mut client = Client::new(&test, "c");
     answered(client.says("m1", "one"), &mut script, "1").await;
     answered(client.says("m2", "two"), &mut script, "2").await;
-    let (mut twin, mut late) = (Client::new(&test, "c"), Client::new(&test, "c"));
+    let mut twin = Client::new(&test, "c");
+    let mut late = Client::new(&test, "c");
     (twin.messages, late.messages) = (client.messages.clone(), client.messages.clone());
     let (first, second) =
         tokio::join!(edits(&mut client, 2, "zwei").open(), edits(&mut twin, 2, "zwei").open());

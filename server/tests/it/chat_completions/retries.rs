@@ -157,17 +157,20 @@ async fn a_retry_begins_anew_where_the_model_was_too_busy_and_nothing_was_done()
         let answer = test.send(request).await;
         (answer.status, answer.header("madang-turn").unwrap().to_owned())
     };
-    let (first, again) = (tries("hi", 0).await, tries("hi", 1).await);
+    let first = tries("hi", 0).await;
+    let again = tries("hi", 1).await;
     assert_eq!((first.0, again.0), (429, 200));
     assert_ne!(first.1, again.1);
     assert_eq!(tries("hi", 2).await, again, "the next retry joins the turn that was begun");
 
-    let (first, again) = (tries("look", 0).await, tries("look", 1).await);
+    let first = tries("look", 0).await;
+    let again = tries("look", 1).await;
     assert_eq!((first.0, &first), (429, &again), "what was done is not done again");
     assert_eq!(runs.count(), 1);
 
     let keyed = || ask(&[user("keyed")]).header("idempotency-key", "\"k\"");
-    let (first, again) = (test.send(keyed()).await, test.send(keyed()).await);
+    let first = test.send(keyed()).await;
+    let again = test.send(keyed()).await;
     assert_eq!(first.header("madang-turn"), again.header("madang-turn"), "a key is one turn");
     test.shutdown().await;
 }
@@ -188,7 +191,8 @@ async fn a_chat_and_a_try_are_remembered_over_a_restart() {
     let chat = first.header("madang-session").unwrap().to_owned();
     let next = [user("hi"), assistant("hello"), user("and?")];
     let tried = |count: &str| ask(&next).header("x-stainless-retry-count", count);
-    let (address, token) = (test.address, test.kim.reveal().to_owned());
+    let address = test.address;
+    let token = test.kim.reveal().to_owned();
     let begun = tried("0").bearer(&token).send(address);
     let begun = tokio::spawn(begun);
     let completion = script.next().await;

@@ -79,9 +79,11 @@ async fn writer(fixture: Arc<StoreFixture>, number: u64) -> Tally {
     let mut dice = Dice(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1);
     let mut tally = Tally::default();
     for turn in 0..CALLS_EACH {
-        let (call, seq) = (number * 1_000 + turn, 2 * turn + 1);
+        let call = number * 1_000 + turn;
+        let seq = 2 * turn + 1;
         let mut lease = fixture.lease("adversary").await;
-        let (polls, spins) = (dice.next(24), dice.next(3_000));
+        let polls = dice.next(24);
+        let spins = dice.next(3_000);
         let ended = cut_off(&mut lease, call, polls, spins).await;
         match (ended, dice.next(3)) {
             (true, _) => match lease.end(Keep::Keep, record(&name, seq)).await {

@@ -17,9 +17,11 @@ async fn a_page_of_the_ledger_is_found_by_the_index_that_leaves_the_fewest_rows(
     let fixture = StoreFixture::new().await;
     let mut db = fixture.other_program().await;
     let own = Own { db: &mut db, keys: fixture.store.keys(), mark: "" };
-    let (all, open) = (LedgerFilter::default(), LedgerFilter::open_calls());
+    let all = LedgerFilter::default();
+    let open = LedgerFilter::open_calls();
     let one = LedgerFilter::call(CallId::new(Uuid::nil()));
-    let (kim, s) = (user(), session("s"));
+    let kim = user();
+    let s = session("s");
     for (filter, found) in [
         (all.clone(), "INTEGER PRIMARY KEY (rowid>?)"),
         (all.clone().of_user(&kim), "INDEX madang_calls_of_user (user=? AND number>?)"),

@@ -32,7 +32,8 @@ fn proposed() -> Transition {
 }
 
 fn awaiting() -> Transition {
-    let (digest, expires_at) = (Digest::new([1; 32]), Timestamp::from_millis(1_000));
+    let digest = Digest::new([1; 32]);
+    let expires_at = Timestamp::from_millis(1_000);
     Transition::Awaiting {
         arguments: json!({}).into(),
         schema: digest,

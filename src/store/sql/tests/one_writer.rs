@@ -18,7 +18,8 @@ use crate::store::{OpenError, SqliteStore, WriteFault};
 /// Creates a folder with two folders.
 fn folders() -> (TempDir, PathBuf, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
-    let (one, other) = (folder.path().join("one"), folder.path().join("other"));
+    let one = folder.path().join("one");
+    let other = folder.path().join("other");
     fs::create_dir(&one).unwrap();
     fs::create_dir(&other).unwrap();
     (folder, one, other)
@@ -36,7 +37,9 @@ async fn is_held(path: &Path) {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_link_to_a_file_that_is_yet_to_come_is_locked_like_the_file() {
     let (_folder, data, app) = folders();
-    let (file, link, far) = (data.join("real.db"), app.join("app.db"), app.join("far.db"));
+    let file = data.join("real.db");
+    let link = app.join("app.db");
+    let far = app.join("far.db");
     symlink("../other/app.db", data.join("back.db")).unwrap();
     symlink(&file, &link).unwrap();
     symlink("../one/back.db", &far).unwrap();
@@ -56,7 +59,8 @@ async fn a_link_to_a_file_that_is_yet_to_come_is_locked_like_the_file() {
 #[tokio::test(flavor = "multi_thread")]
 async fn links_that_lead_in_a_circle_are_told_as_such() {
     let folder = tempfile::tempdir().unwrap();
-    let (one, other) = (folder.path().join("one.db"), folder.path().join("other.db"));
+    let one = folder.path().join("one.db");
+    let other = folder.path().join("other.db");
     symlink(&one, &other).unwrap();
     symlink(&other, &one).unwrap();
     let error = open(&one).await.unwrap_err();
@@ -75,7 +79,8 @@ fn a_path_that_leads_through_a_file_leads_nowhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_file_with_two_names_is_refused_in_one_sentence() {
     let (_folder, one, other) = folders();
-    let (file, second) = (one.join("a.db"), other.join("b.db"));
+    let file = one.join("a.db");
+    let second = other.join("b.db");
     open(&file).await.unwrap().close().await;
     fs::hard_link(&file, &second).unwrap();
     for name in [&file, &second] {

@@ -84,7 +84,8 @@ async fn a_file_that_is_the_embedders_own_keeps_its_mode_and_that_is_said() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_lock_file_that_is_a_link_or_a_pipe_is_not_locked() {
     let folder = tempfile::tempdir().unwrap();
-    let (file, lock) = (folder.path().join("a.db"), folder.path().join("a.db.lock"));
+    let file = folder.path().join("a.db");
+    let lock = folder.path().join("a.db.lock");
     let elsewhere = folder.path().join("elsewhere");
     fs::write(&elsewhere, "theirs").unwrap();
     symlink(&elsewhere, &lock).unwrap();
@@ -116,7 +117,8 @@ async fn a_lock_file_of_another_user_is_refused() {
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let (file, lock) = (folder.path().join("a.db"), folder.path().join("a.db.lock"));
+    let file = folder.path().join("a.db");
+    let lock = folder.path().join("a.db.lock");
     fs::write(&lock, "").unwrap();
     std::os::unix::fs::chown(&lock, Some(65_534), None).unwrap();
     let error = SqliteStore::open(&file).await.unwrap_err();
@@ -130,7 +132,8 @@ async fn a_lock_file_of_another_user_is_refused() {
 async fn a_lock_file_keeps_its_mode_unless_others_could_open_it() {
     for (before, after) in [(0o700, 0o700), (0o600, 0o600), (0o644, 0o600), (0o620, 0o600)] {
         let folder = tempfile::tempdir().unwrap();
-        let (file, lock) = (folder.path().join("a.db"), folder.path().join("a.db.lock"));
+        let file = folder.path().join("a.db");
+        let lock = folder.path().join("a.db.lock");
         fs::write(&lock, "").unwrap();
         set_mode(&lock, before);
         SqliteStore::open(&file).await.unwrap().close().await;

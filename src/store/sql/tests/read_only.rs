@@ -80,7 +80,8 @@ async fn a_database_that_is_made_has_a_key_in_the_file_that_was_named() {
 #[test]
 fn the_message_about_keys_says_where_they_were_looked_for() {
     let with = |keys: Option<&str>| {
-        let (path, key) = ("a.db".into(), "k".to_owned());
+        let path = "a.db".into();
+        let key = "k".to_owned();
         OpenError::SealKeyMissing { path, key, keys: keys.map(Into::into) }.to_string()
     };
     assert!(with(None).contains(", which is not among those that were given; "), "{}", with(None));

@@ -41,7 +41,8 @@ async fn a_page_of_chats_is_found_by_indexes_alone() {
     let own = Own { db: &mut db, keys: fixture.store.keys(), mark: "" };
     let newest = session_list::query(&own, &user(), None, 50);
     let older = session_list::query(&own, &user(), Some((5, "s".to_owned())), 50);
-    let (newest, older) = (plan(&fixture, &newest).await, plan(&fixture, &older).await);
+    let newest = plan(&fixture, &newest).await;
+    let older = plan(&fixture, &older).await;
     let by = |what: &str| format!("SEARCH its USING INDEX madang_chats_of_user ({what})");
     assert_eq!(newest[0], by("user=? AND last_at>?"), "it is not NULL");
     assert_eq!(older[0], by("user=? AND last_at>? AND (last_at,session)<(?,?)"));

@@ -46,7 +46,8 @@ async fn numbers(path: &Path) -> Vec<u64> {
 async fn a_disk_that_fills_up_loses_nothing_that_was_acknowledged() {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
-    let (mut acknowledged, mut refused) = (Vec::new(), 0);
+    let mut acknowledged = Vec::new();
+    let mut refused = 0;
     let mut seq = 0;
     // The disk fills up again and again, each time after some writes.
     for _ in 0..5 {

@@ -50,7 +50,8 @@ fn code<T: std::fmt::Debug>(result: Result<T, HabitError>) -> &'static str {
 
 #[tokio::test]
 async fn an_added_habit_reads_back_as_it_was_written() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
     let mut written = Vec::new();
     for item in ["morning-light", "late-coffee", "mediterranean"] {
@@ -65,7 +66,8 @@ async fn an_added_habit_reads_back_as_it_was_written() {
 
 #[tokio::test]
 async fn an_item_that_is_active_is_given_back_and_not_written_again() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
     let first = habits.added("morning-light").await;
     let again = NewHabit { framed_text: "다른 말".to_owned(), ..wanted("morning-light") };
@@ -75,7 +77,8 @@ async fn an_item_that_is_active_is_given_back_and_not_written_again() {
 
 #[tokio::test]
 async fn r1_the_fourth_build_habit_is_refused_and_a_full_item_stays_already_active() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
     for item in ["morning-light", "daily-walk", "mediterranean"] {
         habits.added(item).await;
@@ -88,7 +91,8 @@ async fn r1_the_fourth_build_habit_is_refused_and_a_full_item_stays_already_acti
 
 #[tokio::test]
 async fn r2_the_second_break_habit_is_refused() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
     habits.added("late-coffee").await;
     assert_eq!(code(habits.add(wanted("night-snack")).await), "r3_quota");
@@ -96,7 +100,9 @@ async fn r2_the_second_break_habit_is_refused() {
 
 #[tokio::test]
 async fn quotas_are_per_user_and_an_ended_habit_frees_its_place() {
-    let (mut db, kim, lee) = (database().await, user("kim"), user("lee"));
+    let mut db = database().await;
+    let kim = user("kim");
+    let lee = user("lee");
     let first = HabitRepository::new(&mut db, &kim, TODAY).added("late-coffee").await;
     HabitRepository::new(&mut db, &lee, TODAY).added("late-coffee").await;
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
@@ -108,7 +114,8 @@ async fn quotas_are_per_user_and_an_ended_habit_frees_its_place() {
 
 #[tokio::test]
 async fn each_broken_rule_is_told_by_its_code_and_writes_nothing() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
     let base = || wanted("morning-light");
     let both = OriginColumns {
@@ -146,7 +153,8 @@ async fn each_broken_rule_is_told_by_its_code_and_writes_nothing() {
 
 #[tokio::test]
 async fn r5_one_value_a_day() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
     let id = habits.added("morning-light").await.id;
     let done = entry(id, TODAY, TrackerValue::Done);
@@ -164,7 +172,9 @@ async fn r5_one_value_a_day() {
 
 #[tokio::test]
 async fn an_entry_needs_a_day_that_has_come_and_a_habit_of_the_same_user() {
-    let (mut db, kim, lee) = (database().await, user("kim"), user("lee"));
+    let mut db = database().await;
+    let kim = user("kim");
+    let lee = user("lee");
     let id = HabitRepository::new(&mut db, &kim, TODAY).added("morning-light").await.id;
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
     assert_eq!(
@@ -183,7 +193,8 @@ async fn an_entry_needs_a_day_that_has_come_and_a_habit_of_the_same_user() {
 
 #[tokio::test]
 async fn a_streak_counts_done_days_and_no_blank_ones() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut habits = HabitRepository::new(&mut db, &kim, date(2026, 3, 1));
     let id = habits.added("morning-light").await.id;
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
@@ -287,7 +298,8 @@ async fn two_adds_at_the_same_moment_cannot_both_take_the_last_place() {
 
 #[tokio::test]
 async fn the_table_tells_its_refusal_as_the_rule() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut habits = HabitRepository::new(&mut db, &kim, TODAY);
     for item in ["morning-light", "daily-walk", "mediterranean"] {
         habits.added(item).await;

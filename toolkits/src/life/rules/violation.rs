@@ -110,7 +110,8 @@ impl LifeViolation {
 }
 
 fn full(habit_type: HabitType) -> String {
-    let (name, limit) = (habit_type.as_str(), quota_of(habit_type));
+    let name = habit_type.as_str();
+    let limit = quota_of(habit_type);
     let habits = if limit == 1 { "habit" } else { "habits" };
     format!("At most {limit} {name} {habits} can be active at the same time.")
 }

@@ -148,7 +148,8 @@ async fn get_habit(
     ];
     let said = |(name, text): (&str, Option<String>)| Some((name.to_owned(), Value::from(text?)));
     let texts: Vec<_> = texts.into_iter().filter_map(said).collect();
-    let (total, offset) = (texts.len(), arguments.offset as usize);
+    let total = texts.len();
+    let offset = arguments.offset as usize;
     let mut texts: Vec<_> = texts.into_iter().skip(offset).collect();
     texts.truncate(fitting(texts.iter().map(|(_, text)| text.to_string().len()), PART_BYTES));
     Ok(ReadHabit {

@@ -334,7 +334,8 @@ fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
     if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
         return Ok(Found::Odd);
     }
-    let (mut file, mut digest) = (File::from(file).take(MAX_BYTES), Sha256::new());
+    let mut file = File::from(file).take(MAX_BYTES);
+    let mut digest = Sha256::new();
     let mut bytes = vec![0; 64 << 10];
     loop {
         match file.read(&mut bytes) {

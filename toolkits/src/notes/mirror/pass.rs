@@ -91,7 +91,8 @@ impl Pass {
 
     /// Opens the workspace anew for each walk, because a person may have moved or removed it.
     pub(super) async fn open(&self, which: Which) -> Result<Arc<Folder>, MirrorError> {
-        let (path, steps) = (self.workspace.clone(), self.records.steps.clone());
+        let path = self.workspace.clone();
+        let steps = self.records.steps.clone();
         let opening = spawn_blocking(move || {
             let opened = Folder::open(&path, steps).and_then(|folder| {
                 if which == Which::All {
@@ -113,7 +114,8 @@ impl Pass {
         report: &mut MirrorReport,
     ) -> Result<(), MirrorError> {
         let look = |folder: &Folder, entry: &Entry| folder.read(&entry.path);
-        let (mut writes, mut written) = (Vec::new(), Vec::new());
+        let mut writes = Vec::new();
+        let mut written = Vec::new();
         for (entry, found) in on_files(folder, entries, look).await? {
             match found {
                 Ok(Found::File(hash)) if hash == entry.wanted => {

@@ -135,7 +135,8 @@ impl Records {
             let Some(page) = notes.page_numbered(number).await? else { continue };
             let place = format!("{}.md", notes.path_of(&page).await?);
             let text = render(&notes.lines(&page, 0, MAX_PAGE_BLOCKS).await?.items);
-            let (wanted, written) = (hash(text.as_bytes()), self.written_at(db, &place).await?);
+            let wanted = hash(text.as_bytes());
+            let written = self.written_at(db, &place).await?;
             entries.push(Entry {
                 page: number,
                 path: names(&place)?,

@@ -175,7 +175,8 @@ impl Remains {
 
 impl From<Remains> for MirrorReport {
     fn from(Remains { left, kept_beside, blocked, failed }: Remains) -> Self {
-        let (blocked, failed) = (Vec::from_iter(blocked), Vec::from_iter(failed));
+        let blocked = Vec::from_iter(blocked);
+        let failed = Vec::from_iter(failed);
         Self { left, kept_beside, blocked, failed, ..Self::default() }
     }
 }

@@ -69,7 +69,8 @@ impl NotesRepository<'_> {
             Some(Location::Page(id)) => found(self.page(&id.to_string()).await)?,
             Some(Location::Index | Location::Directory(_)) | None => None,
         };
-        let (mut focused, mut selected) = (None, Vec::new());
+        let mut focused = None;
+        let mut selected = Vec::new();
         if let Some(page) = &page {
             let is_there = |block: &Block| block.page_id == page.id;
             if let Some(id) = &standing.focused {

@@ -76,7 +76,8 @@ impl TryFrom<BlockRow> for Block {
     fn try_from(row: BlockRow) -> Result<Self, NotesError> {
         let BlockRow { number, id, page, page_id: of, parent, parent_id, position, content } = row;
         let parent_id = parent_id.map(|id| block_id(&id)).transpose()?;
-        let (id, page_id) = (block_id(&id)?, page_id(&of)?);
+        let id = block_id(&id)?;
+        let page_id = page_id(&of)?;
         Ok(Self { id, page_id, parent_id, content, position, number, page, parent })
     }
 }

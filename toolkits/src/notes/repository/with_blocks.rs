@@ -63,8 +63,11 @@ impl NotesRepository<'_> {
         wanted: Vec<NewBlock>,
     ) -> Result<MadePage, NotesError> {
         let mut page = self.create_page(title, parent).await?;
-        let (requested, scope) = (wanted.len(), self.scope_of(page.number));
-        let (mut blocks, mut numbers, mut failed) = (Vec::new(), Vec::new(), Vec::new());
+        let requested = wanted.len();
+        let scope = self.scope_of(page.number);
+        let mut blocks = Vec::new();
+        let mut numbers = Vec::new();
+        let mut failed = Vec::new();
         let mut nesting = Nesting::<(i64, BlockId)>::default();
         let mut last_places: HashMap<Option<i64>, f64> = HashMap::new();
         for (index, NewBlock { content, indent }) in wanted.into_iter().enumerate() {

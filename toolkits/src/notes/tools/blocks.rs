@@ -254,7 +254,8 @@ async fn query_blocks(
     QueryBlocks { query, page_id, limit, offset }: QueryBlocks,
     mut caller: Caller<'_>,
 ) -> NotesResult<Rows<BlockHit>> {
-    let (offset, page) = (offset as usize, page_id.as_deref());
+    let offset = offset as usize;
+    let page = page_id.as_deref();
     let found = caller.notes.query_blocks(&query, page, offset, limit.into()).await;
     let Part { mut items, total } = found?;
     items.truncate(fitting(items.iter().map(|hit| hit.content.len()), MAX_BYTES));

@@ -53,7 +53,8 @@ impl Outside {
         };
         let outcome = match tool.validate(arguments) {
             Ok(checked) => {
-                let (prepared, limits) = (Prepared::default(), Limits::default());
+                let prepared = Prepared::default();
+                let limits = Limits::default();
                 tool.handle(checked.arguments, prepared, &self.ctx, access, &limits).await.unwrap()
             }
             Err(problems) => {
@@ -174,7 +175,9 @@ async fn each_tool_comes_to_the_same_verdict_outside_of_the_dispatcher_and_throu
     let (runtime, _store) = silent().await;
     let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     drop(session);
-    let (mut ids_outside, mut ids_inside, mut called) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let mut ids_outside = Vec::new();
+    let mut ids_inside = Vec::new();
+    let mut called = BTreeSet::new();
     for (step, (name, arguments, expected)) in steps().into_iter().enumerate() {
         let outcome = outside.call(name, with_ids(&arguments, &ids_outside)).await;
         let call = Call::new(

@@ -369,7 +369,8 @@ proptest! {
         finish in any::<bool>(),
     ) {
         let mut turn = Turn::new(4, if finish { OnDismiss::Finish } else { OnDismiss::Stop });
-        let (mut ends, mut completions) = (0, 0);
+        let mut ends = 0;
+        let mut completions = 0;
         let mut running: Vec<(usize, bool)> = Vec::new();
         let mut proposed = Vec::new();
         for input in inputs {

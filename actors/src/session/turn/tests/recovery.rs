@@ -190,7 +190,8 @@ fn calls_of_another_turn_are_lost_whatever_their_state() {
 #[test]
 fn a_call_from_before_its_round_is_a_contradiction_and_not_dispatched() {
     let plan = |calls: &[LedgerRow]| {
-        let (open, messages) = (&open(2, 4), &[user()][..]);
+        let open = &open(2, 4);
+        let messages = &[user()][..];
         plan(&Left { open, messages, calls, max_resumes: 3, has_model: true })
     };
     let refused = plan(&[row(5, Proposed), row(3, Awaiting)]);

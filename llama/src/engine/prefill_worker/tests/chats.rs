@@ -64,7 +64,8 @@ impl<'m> Chats<'m> {
 
     fn ask(&mut self, engine: &mut Engine<'_>, at: usize) {
         let words = if self.random(2) == 0 { 2 } else { 40 + self.random(60) };
-        let (chat, text) = (&mut self.chats[at], "and then? ".repeat(words));
+        let chat = &mut self.chats[at];
+        let text = "and then? ".repeat(words);
         if chat.len() > 3 {
             chat.clear();
         }

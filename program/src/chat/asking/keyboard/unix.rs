@@ -118,7 +118,8 @@ fn hear(
     events: &mpsc::Sender<Heard>,
 ) -> io::Result<()> {
     let silence = Timespec::try_from(SILENCE).map_err(io::Error::other)?;
-    let (mut bytes, mut was_silent) = (Vec::new(), false);
+    let mut bytes = Vec::new();
+    let mut was_silent = false;
     loop {
         let mut both = [PollFd::new(keys, PollFlags::IN), PollFd::new(wakes, PollFlags::IN)];
         match poll(&mut both, (!was_silent).then_some(&silence)) {

@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn a_download_that_breaks_off_goes_on_where_it_broke_off() {
-    let (home, bytes) = (Home::new(), model(1_000_000));
+    let home = Home::new();
+    let bytes = model(1_000_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     hub.plan([Plan::Break(400_000), Plan::Break(0), Plan::Break(1)]);
     brought(&fetch(&home, &hub, MODEL), &bytes);
@@ -14,7 +15,8 @@ fn a_download_that_breaks_off_goes_on_where_it_broke_off() {
 
 #[test]
 fn a_program_that_is_killed_in_mid_download_goes_on_at_its_next_start() {
-    let (home, bytes) = (Home::new(), model(900_000));
+    let home = Home::new();
+    let bytes = model(900_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let mut has = 0;
     for (name, more) in [("KILL", 300_000), ("INT", 200_000), ("TERM", 100_000)] {
@@ -36,7 +38,8 @@ fn a_program_that_is_killed_in_mid_download_goes_on_at_its_next_start() {
 
 #[test]
 fn a_hub_that_breaks_off_again_and_again_is_given_up_and_what_came_is_kept() {
-    let (home, bytes) = (Home::new(), model(100_000));
+    let home = Home::new();
+    let bytes = model(100_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     hub.plan((0..7).map(|_| Plan::Break(10)));
     refused(&fetch(&home, &hub, MODEL), &["broke off after 70 B of 97.66 KiB", "try again"]);
@@ -47,7 +50,8 @@ fn a_hub_that_breaks_off_again_and_again_is_given_up_and_what_came_is_kept() {
 
 #[test]
 fn what_has_the_wrong_checksum_is_deleted_and_never_used() {
-    let (home, bytes) = (Home::new(), model(100_000));
+    let home = Home::new();
+    let bytes = model(100_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     hub.plan([Plan::Other]);
     refused(&fetch(&home, &hub, MODEL), &[FILE, "another checksum", "deleted", "try again"]);
@@ -60,7 +64,8 @@ fn what_has_the_wrong_checksum_is_deleted_and_never_used() {
 #[test]
 fn what_an_earlier_download_left_spoiled_is_downloaded_anew() {
     for left in [vec![0; 60_000], vec![0; 100_000], vec![0; 200_000]] {
-        let (home, bytes) = (Home::new(), model(100_000));
+        let home = Home::new();
+        let bytes = model(100_000);
         let hub = Hub::with(&[(FILE, &bytes)]);
         fs::create_dir_all(folder(&home).join("blobs")).unwrap();
         fs::write(incomplete(&home, &bytes), left).unwrap();
@@ -71,7 +76,8 @@ fn what_an_earlier_download_left_spoiled_is_downloaded_anew() {
 
 #[test]
 fn what_an_earlier_download_left_whole_is_only_checked() {
-    let (home, bytes) = (Home::new(), model(100_000));
+    let home = Home::new();
+    let bytes = model(100_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     fs::create_dir_all(folder(&home).join("blobs")).unwrap();
     fs::write(incomplete(&home, &bytes), &bytes).unwrap();
@@ -81,7 +87,8 @@ fn what_an_earlier_download_left_whole_is_only_checked() {
 
 #[test]
 fn a_hub_that_cannot_go_on_is_asked_for_the_whole() {
-    let (home, bytes) = (Home::new(), model(100_000));
+    let home = Home::new();
+    let bytes = model(100_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     hub.plan([Plan::Break(40_000), Plan::FromTheBeginning]);
     brought(&fetch(&home, &hub, MODEL), &bytes);
@@ -91,7 +98,8 @@ fn a_hub_that_cannot_go_on_is_asked_for_the_whole() {
 #[test]
 fn a_file_that_is_longer_or_shorter_than_the_listing_says_is_refused_before_it_comes() {
     for more in [-1, 1, 1_000] {
-        let (home, bytes) = (Home::new(), model(100_000));
+        let home = Home::new();
+        let bytes = model(100_000);
         let hub = Hub::with(&[(FILE, &bytes)]);
         hub.plan([Plan::Promise(more)]);
         refused(&fetch(&home, &hub, MODEL), &[FILE, "another length", "instead of 100000 bytes"]);
@@ -103,7 +111,8 @@ fn a_file_that_is_longer_or_shorter_than_the_listing_says_is_refused_before_it_c
 #[test]
 fn a_body_of_unknown_length_is_used_only_as_far_as_the_listing_says() {
     for (more, offsets_asked) in [(1_000, &[0][..]), (-1_000, &[0, 99_000])] {
-        let (home, bytes) = (Home::new(), model(100_000));
+        let home = Home::new();
+        let bytes = model(100_000);
         let hub = Hub::with(&[(FILE, &bytes)]);
         hub.plan([Plan::Unpromised(more)]);
         brought(&fetch(&home, &hub, MODEL), &bytes);
@@ -113,7 +122,8 @@ fn a_body_of_unknown_length_is_used_only_as_far_as_the_listing_says() {
 
 #[test]
 fn a_hub_that_refuses_is_told_in_one_sentence() {
-    let (home, bytes) = (Home::new(), model(10));
+    let home = Home::new();
+    let bytes = model(10);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let host = hub.address().to_string();
     for (status, header, words) in [
@@ -146,7 +156,8 @@ fn a_hub_that_refuses_is_told_in_one_sentence() {
 
 #[test]
 fn a_hub_that_has_too_much_to_do_is_asked_again_when_it_says() {
-    let (home, bytes) = (Home::new(), model(10_000));
+    let home = Home::new();
+    let bytes = model(10_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     hub.answers(503, "", "");
     hub.answers(429, "Retry-After: 1", "");

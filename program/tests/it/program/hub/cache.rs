@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn two_programs_at_once_download_the_model_once_and_the_second_says_that_it_waits() {
-    let (home, bytes) = (Home::new(), model(200_000));
+    let home = Home::new();
+    let bytes = model(200_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let (release, released) = mpsc::channel();
     hub.plan([Plan::Hold(50_000, released)]);
@@ -26,7 +27,8 @@ fn two_programs_at_once_download_the_model_once_and_the_second_says_that_it_wait
 
 #[test]
 fn a_program_that_waits_for_a_killed_one_goes_on_in_its_place() {
-    let (home, bytes) = (Home::new(), model(200_000));
+    let home = Home::new();
+    let bytes = model(200_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let (_keep, released) = mpsc::channel();
     hub.plan([Plan::Hold(50_000, released)]);
@@ -42,7 +44,8 @@ fn a_program_that_waits_for_a_killed_one_goes_on_in_its_place() {
 
 #[test]
 fn without_a_network_the_model_that_is_here_is_used() {
-    let (home, bytes) = (Home::new(), model(10_000));
+    let home = Home::new();
+    let bytes = model(10_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let path = brought(&fetch(&home, &hub, MODEL), &bytes);
     let unused = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -67,7 +70,8 @@ fn without_a_network_the_model_that_is_here_is_used() {
 
 #[test]
 fn no_hub_is_asked_offline() {
-    let (home, bytes) = (Home::new(), model(10_000));
+    let home = Home::new();
+    let bytes = model(10_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let offline = || {
         let mut command = command(&home, &hub, &["fetch", MODEL]);
@@ -82,7 +86,9 @@ fn no_hub_is_asked_offline() {
 
 #[test]
 fn a_newer_file_takes_the_place_of_an_older_one_which_will_do_until_it_is_whole() {
-    let (home, older, newer) = (Home::new(), model(10_000), model(50_000));
+    let home = Home::new();
+    let older = model(10_000);
+    let newer = model(50_000);
     let hub = Hub::with(&[(FILE, &older)]);
     brought(&fetch(&home, &hub, MODEL), &older);
     hub.has(&[(FILE, &newer)]);
@@ -124,7 +130,8 @@ fn read_only(home: &Home, hub: &Hub, arguments: &[&str]) -> Ended {
 
 #[test]
 fn a_cache_that_cannot_be_written_serves_what_it_has_and_says_what_it_cannot() {
-    let (home, older) = (Home::new(), model(10_000));
+    let home = Home::new();
+    let older = model(10_000);
     let hub = Hub::with(&[(FILE, &older)]);
     fs::create_dir(home.path("hf")).unwrap();
     refused(&read_only(&home, &hub, &["fetch", MODEL]), &["may not be written", "HF_HUB_CACHE"]);
@@ -141,7 +148,8 @@ fn a_cache_that_cannot_be_written_serves_what_it_has_and_says_what_it_cannot() {
 /// A bound on the length of files stands for a full disk: the write fails in both cases.
 #[test]
 fn a_disk_without_room_is_told_and_what_came_is_kept() {
-    let (home, bytes) = (Home::new(), model(100_000));
+    let home = Home::new();
+    let bytes = model(100_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let fetching = command(&home, &hub, &["fetch", MODEL]);
     let mut bounded = Command::new("sh");

@@ -4,7 +4,8 @@ use super::*;
 
 #[test]
 fn a_model_is_downloaded_once_and_lies_where_the_hubs_own_tools_look_for_it() {
-    let (home, bytes) = (Home::new(), model(300_000));
+    let home = Home::new();
+    let bytes = model(300_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let ended = fetch(&home, &hub, MODEL);
     let path = brought(&ended, &bytes);
@@ -30,7 +31,9 @@ fn a_model_is_downloaded_once_and_lies_where_the_hubs_own_tools_look_for_it() {
 
 #[test]
 fn the_quantisation_decides_which_file_is_downloaded() {
-    let (home, usual, other) = (Home::new(), model(1_000), model(2_000));
+    let home = Home::new();
+    let usual = model(1_000);
+    let other = model(2_000);
     let hub = Hub::with(&[
         ("m-Q8_0.gguf", &other),
         ("m-Q4_K_M.gguf", &usual),
@@ -49,7 +52,8 @@ fn the_quantisation_decides_which_file_is_downloaded() {
 
 #[test]
 fn a_split_model_is_downloaded_in_all_its_parts_and_the_first_is_named() {
-    let (home, parts) = (Home::new(), [model(1_000), model(2_000), model(3_000)]);
+    let home = Home::new();
+    let parts = [model(1_000), model(2_000), model(3_000)];
     let name = |number| format!("Q8_0/m-Q8_0-{number:05}-of-00003.gguf");
     let names = [name(1), name(2), name(3)];
     let hub = Hub::with(&[(&names[2], &parts[2]), (&names[0], &parts[0]), (&names[1], &parts[1])]);
@@ -68,7 +72,8 @@ fn a_split_model_is_downloaded_in_all_its_parts_and_the_first_is_named() {
 #[cfg(target_os = "linux")]
 #[test]
 fn in_a_terminal_a_bar_shows_how_far_it_is() {
-    let (home, bytes) = (Home::new(), model(100_000));
+    let home = Home::new();
+    let bytes = model(100_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let (release, released) = mpsc::channel();
     hub.plan([Plan::Hold(50_000, released)]);

@@ -6,7 +6,9 @@ const LATER: &str = "89abcdef0123456789abcdef0123456789abcdef";
 
 #[test]
 fn a_file_that_has_changed_is_told_before_it_is_used_and_the_one_before_stays() {
-    let (home, older, newer) = (Home::new(), model(10_000), model(20_000));
+    let home = Home::new();
+    let older = model(10_000);
+    let newer = model(20_000);
     let hub = Hub::with(&[(FILE, &older)]);
     let ended = fetch(&home, &hub, MODEL);
     assert!(!ended.err.contains("has changed"), "{ended:?}");
@@ -31,7 +33,8 @@ fn a_file_that_has_changed_is_told_before_it_is_used_and_the_one_before_stays() 
 
 #[test]
 fn a_new_commit_with_the_same_file_is_nothing_to_tell() {
-    let (home, bytes) = (Home::new(), model(10_000));
+    let home = Home::new();
+    let bytes = model(10_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     brought(&fetch(&home, &hub, MODEL), &bytes);
     hub.moves_to(LATER, &[(FILE, &bytes)]);
@@ -41,7 +44,9 @@ fn a_new_commit_with_the_same_file_is_nothing_to_tell() {
 
 #[test]
 fn a_commit_is_kept_to_also_without_a_network_and_what_is_not_there_is_refused() {
-    let (home, older, newer) = (Home::new(), model(10_000), model(20_000));
+    let home = Home::new();
+    let older = model(10_000);
+    let newer = model(20_000);
     let hub = Hub::with(&[(FILE, &older)]);
     hub.moves_to(LATER, &[("newer-model-Q4_K_M.gguf", &newer)]);
     brought(&fetch(&home, &hub, MODEL), &newer);
@@ -64,7 +69,8 @@ fn a_commit_is_kept_to_also_without_a_network_and_what_is_not_there_is_refused()
 
 #[test]
 fn a_file_with_another_checksum_than_was_given_is_not_used() {
-    let (home, bytes) = (Home::new(), model(10_000));
+    let home = Home::new();
+    let bytes = model(10_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let with = |sum: &str| run(command(&home, &hub, &["fetch", MODEL, "--sha256", sum]));
     let right = sha256(&bytes);
@@ -79,7 +85,8 @@ fn a_file_with_another_checksum_than_was_given_is_not_used() {
 
 #[test]
 fn a_token_is_not_sent_where_others_on_the_way_can_read_it() {
-    let (home, bytes) = (Home::new(), model(10_000));
+    let home = Home::new();
+    let bytes = model(10_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     let mut open = command(&home, &hub, &["fetch", MODEL]);
     // Not this machine and not found: the message is enough.

@@ -37,7 +37,8 @@ fn names_that_lead_out_of_the_cache_are_refused() {
 
 #[test]
 fn a_token_goes_to_the_hub_alone_and_is_never_shown() {
-    let (home, bytes) = (Home::new(), model(10_000));
+    let home = Home::new();
+    let bytes = model(10_000);
     let hub = Hub::with(&[(FILE, &bytes)]);
     hub.plan([Plan::Break(10)]);
     let mut fetch = command(&home, &hub, &["fetch", MODEL, "--verbose"]);

@@ -102,7 +102,8 @@ impl Hub {
         let to_send = state.clone();
         thread::spawn(move || {
             for connection in bytes.incoming() {
-                let (state, connection) = (to_send.clone(), connection.unwrap());
+                let state = to_send.clone();
+                let connection = connection.unwrap();
                 thread::spawn(move || send(&state, &connection));
             }
         });
@@ -182,7 +183,8 @@ pub(super) fn sha256(bytes: &[u8]) -> String {
 /// Makes the listing of these files, as the hub writes it.
 fn listed(commit: &str, files: &[(String, Arc<[u8]>)]) -> Value {
     let files = files.iter().map(|(name, bytes)| {
-        let (sha256, size) = (sha256(bytes), bytes.len());
+        let sha256 = sha256(bytes);
+        let size = bytes.len();
         json!({ "rfilename": name, "size": size, "lfs": { "sha256": sha256, "size": size, "pointerSize": 134 } })
     });
     let readme = json!({ "rfilename": "README.md", "size": 5, "blobId": "a", "lfs": null });
@@ -250,7 +252,8 @@ fn send(state: &Mutex<HubState>, mut connection: &TcpStream) {
     let Some(first) = lines.next() else { return };
     let path = first.split(' ').nth(1).unwrap();
     let file = path.split('?').next().unwrap().trim_start_matches('/').to_owned();
-    let (mut from, mut token) = (0, None);
+    let mut from = 0;
+    let mut token = None;
     for line in lines.take_while(|line| !line.is_empty()) {
         let (name, value) = line.split_once(": ").unwrap();
         match name.to_ascii_lowercase().as_str() {
@@ -268,7 +271,10 @@ fn send(state: &Mutex<HubState>, mut connection: &TcpStream) {
     };
     let mut bytes = bytes.to_vec();
     let all = bytes.len();
-    let (mut promised, mut until, mut held, mut has_length) = (0, usize::MAX, None, true);
+    let mut promised = 0;
+    let mut until = usize::MAX;
+    let mut held = None;
+    let mut has_length = true;
     match plan {
         None => {}
         Some(Plan::Break(at)) => until = at,

@@ -41,7 +41,9 @@ fn the_printed_link_and_its_logins_end_with_the_user_that_is_forgotten() {
     let server = RunningServer::start(&home, &[]);
     let said = server.token().to_owned();
     let send = |server: &RunningServer, line: &str, more: &str, body: &str| {
-        let (mut stream, host, length) = (server.connect(), server.address, body.len());
+        let mut stream = server.connect();
+        let host = server.address;
+        let length = body.len();
         let request = format!(
             "{line} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{more}\
              content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"

@@ -107,7 +107,8 @@ fn a_second_signal_ends_it_at_once() {
     let mut server = RunningServer::start(&home, &[]);
     // A request whose body does not come holds up the end for as long as goodbyes may last.
     let mut request = server.connect();
-    let (host, token) = (server.address, server.token());
+    let host = server.address;
+    let token = server.token();
     let head = format!(
         "POST /v1/sessions HTTP/1.1\r\nhost: {host}\r\nauthorization: Bearer {token}\r\nexpect: 100-continue\r\n\
          content-type: application/json\r\ncontent-length: 2\r\n\r\n"

@@ -105,7 +105,8 @@ async fn a_link_that_appears_between_look_and_write_is_not_followed() {
     let outside = fixture.folder.path().join("outside");
     fs::write(&outside, "secret").unwrap();
     fixture.update(&page, 0, "b").await;
-    let (path, to) = (fixture.at("p.md"), outside.clone());
+    let path = fixture.at("p.md");
+    let to = outside.clone();
     let steps = Steps::asking(move |step| {
         if step == "look" && !path.is_symlink() {
             fs::remove_file(&path)?;
@@ -127,7 +128,8 @@ async fn an_edit_that_slips_in_between_the_first_look_and_the_write_is_not_lost(
         let page = fixture.page("p", None, &[(0, "a")]).await;
         fixture.repair().await;
         fixture.update(&page, 0, "ours").await;
-        let (path, once) = (fixture.at("p.md"), AtomicUsize::new(0));
+        let path = fixture.at("p.md");
+        let once = AtomicUsize::new(0);
         let steps = Steps::asking(move |at| {
             if at == step && once.fetch_add(1, SeqCst) == 0 {
                 fs::write(&path, "- theirs\n")?;
@@ -147,7 +149,8 @@ async fn a_program_that_writes_again_and_again_loses_nothing_and_holds_nothing_u
     fixture.page("p", None, &[(0, "a")]).await;
     fixture.page("q", None, &[(0, "b")]).await;
     fs::create_dir_all(fixture.at("")).unwrap();
-    let (path, count) = (fixture.at("p.md"), AtomicUsize::new(0));
+    let path = fixture.at("p.md");
+    let count = AtomicUsize::new(0);
     let steps = Steps::asking(move |at| match at {
         "look" => fs::write(&path, count.fetch_add(1, SeqCst).to_string()),
         _ => Ok(()),

@@ -203,10 +203,13 @@ async fn a_page_deleted_in_mid_pass_does_not_end_the_pass() {
     let fixture = MirrorFixture::new().await;
     let going = fixture.page("going", None, &[(0, "a")]).await;
     fixture.page("stays", None, &[(0, "b")]).await;
-    let (store, user, page) = (fixture.store.clone(), fixture.user.clone(), going.page.id);
+    let store = fixture.store.clone();
+    let user = fixture.user.clone();
+    let page = going.page.id;
     let steps = Steps::asking(move |at| {
         if at == "pages" {
-            let (store, user) = (store.clone(), user.clone());
+            let store = store.clone();
+            let user = user.clone();
             let deleting = async move {
                 let mut writing = Writing(store.begin().await.unwrap());
                 // The second step finds it deleted.

@@ -78,7 +78,8 @@ async fn contents_titles_and_names_have_their_form() {
 
 #[tokio::test]
 async fn a_full_page_takes_no_block_more() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let made = NotesRepository::new(&mut db, &kim)
         .create_page_with_blocks("full", None, vec![block(0, "a")])
         .await
@@ -118,7 +119,8 @@ async fn every_change_of_blocks_marks_the_file_of_its_page_and_a_new_place_alone
 async fn what_is_lifted_out_of_a_deleted_block_costs_the_same_however_deep_it_lies() {
     let mut costs = Vec::new();
     for depth in [1, 100] {
-        let (mut db, kim) = (database().await, user("kim"));
+        let mut db = database().await;
+        let kim = user("kim");
         let mut notes = NotesRepository::new(&mut db, &kim);
         let above = (0..=depth).map(|level| block(level, "x"));
         let wanted = above.chain((0..100).map(|_| block(depth + 1, "y"))).collect();

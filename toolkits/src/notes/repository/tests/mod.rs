@@ -61,7 +61,8 @@ impl NotesRepository<'_> {
 
 #[tokio::test]
 async fn a_page_with_blocks_reads_back_in_order_and_nested() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let wanted = [(0, "a"), (1, "b"), (1, "c"), (0, "d"), (1, "e"), (2, "f")];
     let wanted = wanted.map(|(indent, content)| block(indent, content)).to_vec();
@@ -73,7 +74,8 @@ async fn a_page_with_blocks_reads_back_in_order_and_nested() {
 
 #[tokio::test]
 async fn blocks_that_fail_do_not_keep_the_others_from_being_made() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let long = "x".repeat(10_001);
     let wanted = [(0, "a"), (1, "b\nb"), (2, "c"), (0, &*long), (1, "d")];
@@ -89,7 +91,8 @@ async fn blocks_that_fail_do_not_keep_the_others_from_being_made() {
 
 #[tokio::test]
 async fn a_block_goes_below_another_behind_it_or_to_the_end() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let page = notes.create_page("p", None).await.unwrap();
     let of = page.id.to_string();
@@ -107,7 +110,8 @@ async fn a_block_goes_below_another_behind_it_or_to_the_end() {
 
 #[tokio::test]
 async fn what_lies_in_a_deleted_block_takes_its_place() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let wanted = [(0, "a"), (0, "b"), (1, "c"), (2, "d"), (1, "e"), (0, "f")];
     let wanted = wanted.map(|(indent, content)| block(indent, content)).to_vec();
@@ -124,7 +128,8 @@ async fn what_lies_in_a_deleted_block_takes_its_place() {
 
 #[tokio::test]
 async fn a_moved_block_is_reported_as_changed() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let wanted = [(0, "a"), (1, "b"), (1, "c"), (2, "d"), (0, "e")];
     let wanted = wanted.map(|(indent, content)| block(indent, content)).to_vec();
@@ -142,11 +147,13 @@ async fn a_moved_block_is_reported_as_changed() {
 
 #[tokio::test]
 async fn text_is_appended_behind_a_separator() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let made = notes.create_page_with_blocks("p", None, vec![block(0, "a"), block(0, "")]).await;
     let [a, empty] = &made.unwrap().blocks[..] else { panic!("two blocks") };
-    let (a, empty) = (a.id.to_string(), empty.id.to_string());
+    let a = a.id.to_string();
+    let empty = empty.id.to_string();
     assert_eq!(notes.append_to_block(&a, "b", ", ").await.unwrap().content, "a, b");
     assert_eq!(notes.append_to_block(&empty, "b", ", ").await.unwrap().content, "b");
     assert_eq!(code(notes.append_to_block(&a, "x", "\n").await), "newline");
@@ -155,12 +162,15 @@ async fn text_is_appended_behind_a_separator() {
 
 #[tokio::test]
 async fn the_notes_of_others_are_not_there() {
-    let (mut db, kim, lee) = (database().await, user("kim"), user("lee"));
+    let mut db = database().await;
+    let kim = user("kim");
+    let lee = user("lee");
     let made = NotesRepository::new(&mut db, &kim)
         .create_page_with_blocks("비밀", None, vec![block(0, "비밀번호")])
         .await
         .unwrap();
-    let (page, block) = (made.page.id.to_string(), made.blocks[0].id.to_string());
+    let page = made.page.id.to_string();
+    let block = made.blocks[0].id.to_string();
     let mut notes = NotesRepository::new(&mut db, &lee);
     assert_eq!(code(notes.page(&page).await), "not_found");
     assert_eq!(code(notes.page_titled("비밀").await), "not_found");
@@ -187,7 +197,8 @@ async fn the_notes_of_others_are_not_there() {
 
 #[tokio::test]
 async fn a_page_that_contains_pages_is_a_directory() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let top = notes.create_page("프로젝트", None).await.unwrap();
     assert!(!top.is_directory);
@@ -213,7 +224,8 @@ async fn a_page_that_contains_pages_is_a_directory() {
 
 #[tokio::test]
 async fn a_page_whose_title_ends_like_a_file_is_reached_by_it() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let ends_so = notes.create_page("README.md", None).await.unwrap();
     for path in ["README.md", "readme.md", "README.md.md"] {
@@ -225,9 +237,11 @@ async fn a_page_whose_title_ends_like_a_file_is_reached_by_it() {
 
 #[tokio::test]
 async fn a_session_has_its_own_page_focus_and_way_back() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
-    let (here, elsewhere) = (session("a"), session("b"));
+    let here = session("a");
+    let elsewhere = session("b");
     let made = notes.create_page_with_blocks("p", None, vec![block(0, "x"), block(0, "y")]).await;
     let MadePage { page, blocks, .. } = made.unwrap();
     let other = notes.create_page("q", None).await.unwrap();
@@ -255,7 +269,8 @@ async fn a_session_has_its_own_page_focus_and_way_back() {
 
 #[tokio::test]
 async fn levels_and_lengths_have_bounds() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let deep: Vec<_> = (0..100).map(|indent| block(indent, "x")).collect();
     let made = notes.create_page_with_blocks("hundred levels", None, deep).await.unwrap();
@@ -282,7 +297,8 @@ async fn levels_and_lengths_have_bounds() {
 
 #[tokio::test]
 async fn a_page_that_is_renamed_to_what_is_the_same_to_a_file_system_keeps_the_name_of_its_file() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let page = notes.create_page("plan", None).await.unwrap();
     for (title, file) in [("Plan", "Plan"), ("plan?", "plan_"), ("plan*", "plan_")] {

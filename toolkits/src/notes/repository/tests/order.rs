@@ -86,7 +86,8 @@ proptest! {
     fn after_any_inserts_and_deletes_a_page_reads_as_a_list_would(steps in prop::collection::vec(step(), 0..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let (mut db, kim) = (database().await, user("kim"));
+            let mut db = database().await;
+            let kim = user("kim");
             let mut notes = NotesRepository::new(&mut db, &kim);
             let page = notes.create_page("p", None).await.unwrap();
             carry_out(&mut notes, &page, steps).await;
@@ -96,7 +97,8 @@ proptest! {
 
 #[tokio::test]
 async fn two_hundred_blocks_at_the_same_place_keep_their_order() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let made =
         notes.create_page_with_blocks("p", None, vec![block(0, "first"), block(0, "last")]).await;
@@ -113,7 +115,8 @@ async fn two_hundred_blocks_at_the_same_place_keep_their_order() {
 
 #[tokio::test]
 async fn many_blocks_move_up_into_a_gap_that_is_too_fine_for_them() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let wanted = (0..300).map(|number| block(u32::from(number > 0), &number.to_string()));
     let wanted = wanted.chain([block(0, "last")]).collect();
     let made = NotesRepository::new(&mut db, &kim).create_page_with_blocks("p", None, wanted).await;

@@ -15,7 +15,8 @@ const LINES: [&str; 8] = [
 ];
 
 async fn check(queries: &[(&str, &[&str])]) {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let wanted = LINES.map(|line| block(0, line)).to_vec();
     notes.create_page_with_blocks("p", None, wanted).await.unwrap();
@@ -70,7 +71,8 @@ async fn a_query_is_words_and_nothing_else() {
 
 #[tokio::test]
 async fn what_was_changed_or_deleted_is_found_as_it_is_now() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let made =
         notes.create_page_with_blocks("p", None, vec![block(0, "사과"), block(0, "사과")]).await;
@@ -83,7 +85,8 @@ async fn what_was_changed_or_deleted_is_found_as_it_is_now() {
 
 #[tokio::test]
 async fn a_search_may_be_of_one_page_and_is_read_in_parts() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let wanted = || (0..5).map(|number| block(0, &format!("할 일 {number}"))).collect();
     let here =
@@ -98,7 +101,8 @@ async fn a_search_may_be_of_one_page_and_is_read_in_parts() {
 
 #[tokio::test]
 async fn the_very_title_is_found_behind_any_number_of_newer_ones_and_all_are_counted() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     let first = notes.create_page("Plan", None).await.unwrap();
     for number in 0..=MAX_HITS {
@@ -126,7 +130,8 @@ async fn the_very_title_is_found_behind_any_number_of_newer_ones_and_all_are_cou
 
 #[tokio::test]
 async fn titles_are_found_the_best_first() {
-    let (mut db, kim) = (database().await, user("kim"));
+    let mut db = database().await;
+    let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);
     for title in ["우리 마당", "마당 계획", "마당", "Plan B"] {
         notes.create_page(title, None).await.unwrap();

@@ -327,7 +327,8 @@ fn readers_that_do_not_read() {
         unread
     };
     let then = |stage: &Stage| {
-        let (mut events, mut heard) = (loud(stage).begin(stage.address, 0).reads(), Vec::new());
+        let mut events = loud(stage).begin(stage.address, 0).reads();
+        let mut heard = Vec::new();
         while heard.len() < 3 * UNREAD.1 {
             let line = until_line(&mut events, "id: ");
             heard.push(line.trim_end().split('@').next().unwrap().to_owned());

@@ -57,7 +57,9 @@ impl Reader {
     /// Hears events until it has so many, or the stream ends. A server that ends may send it away.
     fn hears(&mut self, most: usize) {
         let Some(stream) = &mut self.stream else { return };
-        let (mut id, mut name, mut line) = (String::new(), String::new(), String::new());
+        let mut id = String::new();
+        let mut name = String::new();
+        let mut line = String::new();
         if !matches!(stream.read_line(&mut line), Ok(1..)) {
             return;
         }
@@ -175,7 +177,8 @@ fn speak(count: usize, address: SocketAddr, token: &str) {
         for first in 0..8 {
             scope.spawn(move || {
                 for chat in (first..count).step_by(8) {
-                    let (name, user) = (format!("chat{chat}"), user(chat));
+                    let name = format!("chat{chat}");
+                    let user = user(chat);
                     let post = |path: &str, body| {
                         let request = Request::post(path, token, &body);
                         request

@@ -108,7 +108,9 @@ impl Begun {
 
     /// Reads what the server says until it closes the connection. `None` where that is no whole answer.
     pub(super) fn answer(mut self) -> Option<Answer> {
-        let (begin, mut answer, mut piece) = (Instant::now(), Vec::new(), [0; 16 * 1024]);
+        let begin = Instant::now();
+        let mut answer = Vec::new();
+        let mut piece = [0; 16 * 1024];
         // An error says that the connection was cut.
         while let Ok(count @ 1..) = self.stream.read(&mut piece) {
             answer.extend_from_slice(&piece[..count]);
