@@ -1,8 +1,10 @@
-//! What group commit is worth: 256 writers at once on SQLite at FULL, against one transaction for each job.
+//! What group commit is worth: 256 writers at once on SQLite at FULL, against one transaction for
+//! each job.
 //!
-//! Both run on the same writing connection of the same file, one after the other. The counterpart is the same
-//! StoreActor with groups of one job, so the database is never busy. Each sync of a file is counted where SQLite calls
-//! it. A third run slows each sync down to what a common disk takes, and is marked as such.
+//! Both run on the same writing connection of the same file, one after the other. The counterpart
+//! is the same StoreActor with groups of one job, so the database is never busy. Each sync of a
+//! file is counted where SQLite calls it. A third run slows each sync down to what a common disk
+//! takes, and is marked as such.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -30,7 +32,8 @@ mod syncs;
 
 const WRITERS: u64 = 256;
 
-/// From here on a group commit must be worth thirty single ones, and everywhere one sync must do for so many jobs.
+/// From here on a group commit must be worth thirty single ones, and everywhere one sync must do
+/// for so many jobs.
 const SLOW_COMMIT: Duration = Duration::from_micros(1_500);
 const LEAST_RATIO: f64 = 30.0;
 const LEAST_JOBS_PER_SYNC: f64 = 32.0;
@@ -74,7 +77,8 @@ async fn main() {
             has_failed |= grouped.jobs_per_sync.is_some_and(|jobs| jobs < LEAST_JOBS_PER_SYNC);
         }
     }
-    // What a group saves depends on the disk and on how busy the processor is; how many jobs share a sync does not.
+    // What a group saves depends on the disk and on how busy the processor is; how many jobs share
+    // a sync does not.
     let verdict = if has_missed { "missed" } else { "reached" };
     println!("{LEAST_RATIO} times as much where a commit takes {SLOW_COMMIT:?} or more: {verdict}");
     assert!(!(is_bench && has_failed), "at least {LEAST_JOBS_PER_SYNC} jobs share a sync");

@@ -1,14 +1,15 @@
 //! What the actors cost: turns through them, against plain async functions that do the same work.
 //!
-//! Both use the same pure parts (admission, prompt, check, digest, transitions, envelope), ports, deadlines, spans and
-//! metrics. Both make the same writes to the same memory store and give the same feed of events. In both a tool runs in
-//! a task of its own, so that its panic ends nothing else and its write survives its caller. What differs is how it is
-//! put together. Processor time is compared, since both cores are busy. Beside them stands what the actors, messages
-//! and tasks of a turn cost that do nothing.
+//! Both use the same pure parts (admission, prompt, check, digest, transitions, envelope), ports,
+//! deadlines, spans and metrics. Both make the same writes to the same memory store and give the
+//! same feed of events. In both a tool runs in a task of its own, so that its panic ends nothing
+//! else and its write survives its caller. What differs is how it is put together. Processor time
+//! is compared, since both cores are busy. Beside them stands what the actors, messages and tasks
+//! of a turn cost that do nothing.
 //!
-//! `store=sqlite` runs both over SQLite at FULL instead, `chats=N` sets the chats at once, and `turns=N` the turns of
-//! each chat. `only=actors` or `only=plain` runs one of them once, for a profiler: the difference between two counts of
-//! turns is what turns cost.
+//! `store=sqlite` runs both over SQLite at FULL instead, `chats=N` sets the chats at once, and
+//! `turns=N` the turns of each chat. `only=actors` or `only=plain` runs one of them once, for a
+//! profiler: the difference between two counts of turns is what turns cost.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -38,7 +39,8 @@ mod plain;
 #[path = "pipeline/skeleton.rs"]
 mod skeleton;
 
-/// Chats at once, unless `chats=N` says that there are fewer. It is also how many turns one user may have at once.
+/// Chats at once, unless `chats=N` says that there are fewer. It is also how many turns one user
+/// may have at once.
 const CHATS: usize = 256;
 /// Pairs of runs, one after the other, so that what the machine does meanwhile hits both.
 const PAIRS: usize = 7;

@@ -1,5 +1,6 @@
-//! Measures many sessions: the cost of an idle one that is awake, the time of opening and waking, and the rest of those
-//! that sleep. It also measures what one user feels of another that floods the runtime.
+//! Measures many sessions: the cost of an idle one that is awake, the time of opening and waking,
+//! and the rest of those that sleep. It also measures what one user feels of another that floods
+//! the runtime.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -154,7 +155,8 @@ async fn cost(count: usize, path: Option<&Path>) {
     runtime.shutdown().await.unwrap();
 }
 
-/// Measures the time in which a session wakes and shows its chat, with many others asleep in the store.
+/// Measures the time in which a session wakes and shows its chat, with many others asleep in the
+/// store.
 async fn waking(sizes: &Sizes, path: &Path) {
     let limits = Limits { session_idle: Duration::from_millis(20), ..Limits::default() };
     let runtime = runtime(Some(path), limits).await;
@@ -198,8 +200,8 @@ async fn waking(sizes: &Sizes, path: &Path) {
     runtime.shutdown().await.unwrap();
 }
 
-/// Measures the turns of one user: alone, beside one user with very many sessions that asks as fast as it may, and
-/// beside a few. The few users have one session each, and share the model's time.
+/// Measures the turns of one user: alone, beside one user with very many sessions that asks as fast
+/// as it may, and beside a few. The few users have one session each, and share the model's time.
 async fn flooded(sizes: &Sizes, path: Option<&Path>) {
     // One completion at a time, as a small model on a small machine has it.
     let hello = ScriptedCompletion::text("Hello.").after(Duration::from_millis(2));

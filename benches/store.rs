@@ -1,7 +1,9 @@
-//! What a store carries: turns a second with three durable waits each, alone and with 256 sessions at once.
+//! What a store carries: turns a second with three durable waits each, alone and with 256 sessions
+//! at once.
 //!
-//! A turn here is what a chat with one transactional tool writes. The user's message comes first, then the handler's
-//! row with the ledger's three steps in one lease, then the answer with the turn's end.
+//! A turn here is what a chat with one transactional tool writes. The user's message comes first,
+//! then the handler's row with the ledger's three steps in one lease, then the answer with the
+//! turn's end.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 

@@ -1,5 +1,6 @@
-//! What a runtime carries: whole turns a second of 256 sessions at once, with one tool each and a model that answers at
-//! once. Durable turns wait for SQLite at FULL; volatile ones are kept in memory.
+//! What a runtime carries: whole turns a second of 256 sessions at once, with one tool each and a
+//! model that answers at once. Durable turns wait for SQLite at FULL; volatile ones are kept in
+//! memory.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 

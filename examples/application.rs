@@ -1,6 +1,6 @@
-//! An application with chats over HTTP: a turn streams as server-sent events, a person decides about a call, and a tool
-//! writes a table of the application. Its model follows a script, so that it needs no model file.
-//! Serves until it is stopped: docs/embedding.md shows the requests.
+//! An application with chats over HTTP: a turn streams as server-sent events, a person decides
+//! about a call, and a tool writes a table of the application. Its model follows a script, so that
+//! it needs no model file. Serves until it is stopped: docs/embedding.md shows the requests.
 
 use std::{error::Error, sync::LazyLock};
 
@@ -78,7 +78,8 @@ async fn begin(
     runtime.user(user)?.session(session).await?.send(text).await
 }
 
-/// What a client sends back about an event `approval_requested`: its call, its digest, and the decision.
+/// What a client sends back about an event `approval_requested`: its call, its digest, and the
+/// decision.
 #[derive(serde::Deserialize)]
 struct Decided {
     call: CallId,

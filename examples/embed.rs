@@ -1,4 +1,5 @@
-//! Madang in an application: a tool that asks before it writes, over a scripted model and a store in memory.
+//! Madang in an application: a tool that asks before it writes, over a scripted model and a store
+//! in memory.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
@@ -13,7 +14,8 @@ struct Note {
     text: String,
 }
 
-/// Writes in the transaction in which its call is recorded: after a crash both are there, or neither.
+/// Writes in the transaction in which its call is recorded: after a crash both are there, or
+/// neither.
 async fn add(note: Note, db: &mut MemoryConnection, ctx: &ToolContext) -> ToolResult<Value> {
     db.put(ctx.call.to_string(), json!(note.text))?;
     Ok(json!({ "added": note.text }))

@@ -1,5 +1,6 @@
-//! Madang beside an event loop that owns the main thread, as in a desktop program. The runtime lives on threads of its own;
-//! it takes no signal and no logger. The loop asks the session and waits until that is stored; events come by a channel.
+//! Madang beside an event loop that owns the main thread, as in a desktop program. The runtime
+//! lives on threads of its own; it takes no signal and no logger. The loop asks the session and
+//! waits until that is stored; events come by a channel.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 

@@ -1,6 +1,7 @@
 //! Needs arguments: PROVIDER MODEL TEXT. A model of another server answers, and no C++ is compiled:
-//! `cargo run --no-default-features --features remote,sqlite --example remote -- ollama qwen3:4b "Good day!"`.
-//! The key is read from the usual variable of the provider, such as `ANTHROPIC_API_KEY`.
+//! `cargo run --no-default-features --features remote,sqlite --example remote -- ollama qwen3:4b
+//! "Good day!"`. The key is read from the usual variable of the provider, such as
+//! `ANTHROPIC_API_KEY`.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 

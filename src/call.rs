@@ -24,7 +24,8 @@ pub struct Call {
 }
 
 impl Call {
-    /// Makes a call of this tool. The arguments are their raw JSON text. By default no person is asked.
+    /// Makes a call of this tool. The arguments are their raw JSON text. By default no person is
+    /// asked.
     #[must_use]
     pub fn new(user: UserId, name: impl Into<Arc<str>>, arguments: impl Into<Arc<str>>) -> Self {
         Self {
@@ -40,29 +41,31 @@ impl Call {
         }
     }
 
-    /// Puts the call after the last entry of this session. Its tool then finds the earlier chat there, and readers of
-    /// the chat find the call. By default a call has a session of its own.
+    /// Puts the call after the last entry of this session. Its tool then finds the earlier chat
+    /// there, and readers of the chat find the call. By default a call has a session of its own.
     #[must_use]
     pub fn session(mut self, session: impl Into<Option<SessionId>>) -> Self {
         self.session = session.into();
         self
     }
 
-    /// Makes the call safe to repeat. The same key of the same user names the same call, whether it runs or has ended,
-    /// even after a restart. Another tool, another session or other arguments under the key are refused.
+    /// Makes the call safe to repeat. The same key of the same user names the same call, whether it
+    /// runs or has ended, even after a restart. Another tool, another session or other arguments
+    /// under the key are refused.
     ///
-    /// If a crash cut the call off, the next start ends it, with no effect or with an unknown one. Repeating the call
-    /// returns that end and never runs it again. It begins again only if the ledger has nothing of it, which means that
-    /// nothing was done.
+    /// If a crash cut the call off, the next start ends it, with no effect or with an unknown one.
+    /// Repeating the call returns that end and never runs it again. It begins again only if the
+    /// ledger has nothing of it, which means that nothing was done.
     #[must_use]
     pub fn key(mut self, key: impl Into<Option<IdempotencyKey>>) -> Self {
         self.key = key.into();
         self
     }
 
-    /// Sets who is asked if the tool needs an approval. By default nobody is. A request to the user is in the user's
-    /// [`Inbox`](crate::approval::Inbox) and is returned by [`RunningCall::request`](crate::RunningCall::request).
-    /// [`User::decide`](crate::User::decide) decides it.
+    /// Sets who is asked if the tool needs an approval. By default nobody is. A request to the user
+    /// is in the user's [`Inbox`](crate::approval::Inbox) and is returned by
+    /// [`RunningCall::request`](crate::RunningCall::request). [`User::decide`](crate::User::decide)
+    /// decides it.
     #[must_use]
     pub const fn asks(mut self, asks: Asks) -> Self {
         self.asks = asks;
@@ -76,15 +79,16 @@ impl Call {
         self
     }
 
-    /// Sets the language of reasons and questions. By default it is that of the runtime, or that of the arguments if
-    /// the runtime names none.
+    /// Sets the language of reasons and questions. By default it is that of the runtime, or that of
+    /// the arguments if the runtime names none.
     #[must_use]
     pub fn language(mut self, tag: impl Into<Option<LanguageTag>>) -> Self {
         self.language = tag.into();
         self
     }
 
-    /// Sets the user's time zone by its IANA name. By default it is that of the user, or else of the runtime.
+    /// Sets the user's time zone by its IANA name. By default it is that of the user, or else of
+    /// the runtime.
     #[must_use]
     pub fn time_zone(mut self, time_zone: impl Into<Arc<str>>) -> Self {
         self.time_zone = Some(time_zone.into());
@@ -93,21 +97,24 @@ impl Call {
 }
 
 impl Runtime {
-    /// Begins a call without a model, in a session of its own or in the named one. The call passes the same steps as a
-    /// model's: look up, validate, confirm, run, record. It ends in exactly one outcome, even if its handler panics,
-    /// and [`RunningCall::ended`](crate::RunningCall::ended) waits for it. If the [key](Call::key) already names a
-    /// call, that call is returned, whether it runs or has ended.
+    /// Begins a call without a model, in a session of its own or in the named one. The call passes
+    /// the same steps as a model's: look up, validate, confirm, run, record. It ends in exactly one
+    /// outcome, even if its handler panics, and [`RunningCall::ended`](crate::RunningCall::ended)
+    /// waits for it. If the [key](Call::key) already names a call, that call is returned, whether
+    /// it runs or has ended.
     ///
-    /// While the call runs, the named session sleeps, and its chat can be viewed. A request that would change the chat
-    /// waits for at most `Limits::ask_timeout`, and is then refused as busy.
+    /// While the call runs, the named session sleeps, and its chat can be viewed. A request that
+    /// would change the chat waits for at most `Limits::ask_timeout`, and is then refused as busy.
     ///
-    /// If the future is dropped before it returns, nothing begins. Afterwards the call runs to its end.
+    /// If the future is dropped before it returns, nothing begins. Afterwards the call runs to its
+    /// end.
     ///
     /// # Errors
-    /// [`Error::OtherCall`] if the key names another call, [`Error::TimeZone`] if the time zone is unknown, and
-    /// [`Error::Foreign`] if the session is another user's. [`Error::Busy`] if a turn or call of the session has not
-    /// ended. [`Error::Store`] if the store cannot be read. [`Error::Closed`] after the runtime has shut down.
-    /// [`Error::Overloaded`] if too many bytes wait to be stored; the call was not recorded then.
+    /// [`Error::OtherCall`] if the key names another call, [`Error::TimeZone`] if the time zone is
+    /// unknown, and [`Error::Foreign`] if the session is another user's. [`Error::Busy`] if a turn
+    /// or call of the session has not ended. [`Error::Store`] if the store cannot be read.
+    /// [`Error::Closed`] after the runtime has shut down. [`Error::Overloaded`] if too many bytes
+    /// wait to be stored; the call was not recorded then.
     pub async fn begin(&self, call: Call) -> Result<RunningCall, Error> {
         let shared = self.shared();
         if shared.is_closing() {

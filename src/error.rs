@@ -1,5 +1,6 @@
-//! The errors of the library: [`Error`], which all requests share, and those of builders, turns and shutdown. The
-//! errors of models, stores and audits are in their modules: [`ModelError`](crate::model::ModelError), [`StoreError`],
+//! The errors of the library: [`Error`], which all requests share, and those of builders, turns and
+//! shutdown. The errors of models, stores and audits are in their modules:
+//! [`ModelError`](crate::model::ModelError), [`StoreError`],
 //! [`AuditError`](crate::ledger::AuditError).
 
 use std::{sync::Arc, time::Duration};
@@ -45,8 +46,8 @@ pub enum BuildError {
     /// A limit is too small or too large for any runtime.
     #[error(transparent)]
     Limit(#[from] LimitError),
-    /// Another runtime uses a clone of the store. This runtime would take the calls of that one for calls that a crash
-    /// cut off.
+    /// Another runtime uses a clone of the store. This runtime would take the calls of that one for
+    /// calls that a crash cut off.
     #[error("another runtime uses this store; shut that one down first, or open another store")]
     StoreInUse,
     /// A tool could not be registered.
@@ -99,19 +100,21 @@ pub enum ReplyError {
     /// The turn has ended or goes on, but its text could not be read from the store.
     #[error("the text of the turn could not be read from the store")]
     NotRead,
-    /// The store fails, so that the turn cannot go on for now. It goes on after the store answers again, or after a
-    /// restart.
+    /// The store fails, so that the turn cannot go on for now. It goes on after the store answers
+    /// again, or after a restart.
     #[error("the turn was interrupted: {text}")]
     Interrupted {
         /// The same in the turn's language, for a person.
         text: String,
     },
-    /// The session's actor was lost, or the runtime was shut down and left the turn to the next start.
+    /// The session's actor was lost, or the runtime was shut down and left the turn to the next
+    /// start.
     #[error("the session is closed")]
     Closed,
 }
 
-/// Returned if a shutdown ran out of time. The remaining work goes on until it is done or the process ends.
+/// Returned if a shutdown ran out of time. The remaining work goes on until it is done or the
+/// process ends.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{running} handlers or writes were still running after {waited:?}")]
 pub struct ShutdownError {

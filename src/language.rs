@@ -1,8 +1,10 @@
-//! The languages in which a runtime writes its own sentences: reasons, questions, notices and errors.
+//! The languages in which a runtime writes its own sentences: reasons, questions, notices and
+//! errors.
 //!
-//! The options of a turn or a call name the language by its [`LanguageTag`](crate::LanguageTag), and
-//! [`Builder::language`](crate::Builder::language) names it for all others. If neither names one, [`Languages::detect`]
-//! finds that of the user's text. English and Korean are included, and an application adds others:
+//! The options of a turn or a call name the language by its [`LanguageTag`](crate::LanguageTag),
+//! and [`Builder::language`](crate::Builder::language) names it for all others. If neither names
+//! one, [`Languages::detect`] finds that of the user's text. English and Korean are included, and
+//! an application adds others:
 //!
 //! ```
 //! # use madang_testing::{MemoryStore, ScriptedModel};
@@ -38,8 +40,8 @@
 //! # }
 //! ```
 //!
-//! The tag is stored with the turn, so its sentences are in the same language whenever they are read again. The model
-//! answers in the language of the user's text, whatever the tag is.
+//! The tag is stored with the turn, so its sentences are in the same language whenever they are
+//! read again. The model answers in the language of the user's text, whatever the tag is.
 
 pub use madang_actors::protocol::{
     English, InvalidLanguageTag, Korean, Language, Languages, Locale, Particle, Text,

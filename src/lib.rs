@@ -1,7 +1,8 @@
-//! Madang (마당) is an embeddable runtime for many concurrent chats in which a language model calls tools.
+//! Madang (마당) is an embeddable runtime for many concurrent chats in which a language model calls
+//! tools.
 //!
-//! **What a tool did is never lost, never done twice, never done unasked, and never misreported.** This holds whatever
-//! the model, the user, the network or the process does.
+//! **What a tool did is never lost, never done twice, never done unasked, and never misreported.**
+//! This holds whatever the model, the user, the network or the process does.
 //!
 //! ```
 //! # #[cfg(feature = "sqlite")]
@@ -26,17 +27,19 @@
 //!
 //! # The life of a turn
 //!
-//! 1. [`Session::send`] stores the user's text and begins a [`Turn`]. From then on, the turn ends in exactly one way.
-//! 2. The model ([`model`]) streams text and asks for tools ([`tool`]). The runtime looks each call up and checks its
-//!    arguments.
-//! 3. A destructive call waits until a person approves it ([`approval`]). The approval is bound to the arguments that
-//!    were shown.
-//! 4. The handler runs. If its tool is transactional, its writes and the record of its call ([`ledger`]) are one commit
-//!    of the [`store`], so either both are there or neither is.
-//! 5. The model receives the outcome, and every subscriber receives it as an [`event`]. The model answers, and the turn
-//!    ends.
+//! 1. [`Session::send`] stores the user's text and begins a [`Turn`]. From then on, the turn ends
+//!    in exactly one way.
+//! 2. The model ([`model`]) streams text and asks for tools ([`tool`]). The runtime looks each call
+//!    up and checks its arguments.
+//! 3. A destructive call waits until a person approves it ([`approval`]). The approval is bound to
+//!    the arguments that were shown.
+//! 4. The handler runs. If its tool is transactional, its writes and the record of its call
+//!    ([`ledger`]) are one commit of the [`store`], so either both are there or neither is.
+//! 5. The model receives the outcome, and every subscriber receives it as an [`event`]. The model
+//!    answers, and the turn ends.
 //!
-//! A turn that a crash cut off goes on after the next start. The module [`error`] lists what can go wrong.
+//! A turn that a crash cut off goes on after the next start. The module [`error`] lists what can go
+//! wrong.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod approval;

@@ -1,8 +1,8 @@
 //! The application's own writes, in the writer's transaction.
 //!
-//! [`Runtime::transaction`](crate::Runtime::transaction) lends the writer's connection to a [`TransactionFn`] and
-//! commits all that it wrote, or nothing. A [`TransactionError`] says why nothing was written, or that only the tables
-//! show whether it was.
+//! [`Runtime::transaction`](crate::Runtime::transaction) lends the writer's connection to a
+//! [`TransactionFn`] and commits all that it wrote, or nothing. A [`TransactionError`] says why
+//! nothing was written, or that only the tables show whether it was.
 
 use std::{any::Any, future::Future, panic::Location, time::Duration};
 
@@ -16,11 +16,11 @@ use tracing::error;
 
 use crate::Runtime;
 
-/// A function for [`Runtime::transaction`]: `async move |db: &mut C| -> Result<T, E> { .. }`, or an `async fn` of that
-/// form. `X` is the `&mut C`.
+/// A function for [`Runtime::transaction`]: `async move |db: &mut C| -> Result<T, E> { .. }`, or an
+/// `async fn` of that form. `X` is the `&mut C`.
 ///
-/// It is implemented for functions and closures only. It says what `AsyncFnOnce` cannot say yet: that the future may
-/// move from thread to thread.
+/// It is implemented for functions and closures only. It says what `AsyncFnOnce` cannot say yet:
+/// that the future may move from thread to thread.
 pub trait TransactionFn<X>: Send + 'static {
     /// The value of a success.
     type Value;
@@ -45,15 +45,16 @@ where
     }
 }
 
-/// A reason why an application's transaction has no result. None of it was written, except perhaps with
-/// [`Unknown`](Self::Unknown).
+/// A reason why an application's transaction has no result. None of it was written, except perhaps
+/// with [`Unknown`](Self::Unknown).
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransactionError<E> {
     /// The function returned this error. Its writes were undone, and no others.
     #[error("the function of the transaction failed")]
     Failed(#[source] E),
-    /// The function passed `Limits::transaction_deadline`; it was dropped and its writes were undone.
+    /// The function passed `Limits::transaction_deadline`; it was dropped and its writes were
+    /// undone.
     #[error("the transaction passed its deadline of {0:?} and was undone")]
     Deadline(Duration),
     /// The function panicked; its writes were undone.
@@ -79,17 +80,19 @@ pub enum TransactionError<E> {
 }
 
 impl Runtime {
-    /// Writes the application's own tables, in the store's file, through the store's one writer. The writes have a
-    /// savepoint of their own, and are committed together with the other jobs that wait. So the database is never busy,
-    /// and the write costs a fraction of a commit. They share the queue of tools and chats, and their deadline:
-    /// `Limits::transaction_deadline`, about 250 ms from the time at which the connection is lent.
+    /// Writes the application's own tables, in the store's file, through the store's one writer.
+    /// The writes have a savepoint of their own, and are committed together with the other jobs
+    /// that wait. So the database is never busy, and the write costs a fraction of a commit. They
+    /// share the queue of tools and chats, and their deadline: `Limits::transaction_deadline`,
+    /// about 250 ms from the time at which the connection is lent.
     ///
-    /// The function does database work only, with plain sqlx on the connection; slow work comes before. It must not run
-    /// `BEGIN`, `COMMIT` or `ROLLBACK`, because all its writes are lost then. Parts that may fail on their own are
-    /// [`savepoint`](crate::store::savepoint)s. The function's result is returned only after the commit.
+    /// The function does database work only, with plain sqlx on the connection; slow work comes
+    /// before. It must not run `BEGIN`, `COMMIT` or `ROLLBACK`, because all its writes are lost
+    /// then. Parts that may fail on their own are [`savepoint`](crate::store::savepoint)s. The
+    /// function's result is returned only after the commit.
     ///
-    /// Dropping the future after it was polled cancels nothing: the transaction runs to its end, and shutdown waits for
-    /// it.
+    /// Dropping the future after it was polled cancels nothing: the transaction runs to its end,
+    /// and shutdown waits for it.
     ///
     /// ```no_run
     /// # use sqlx::SqliteConnection;
@@ -104,7 +107,8 @@ impl Runtime {
     /// ```
     ///
     /// # Errors
-    /// [`TransactionError`]. Nothing was written, except perhaps with [`Unknown`](TransactionError::Unknown).
+    /// [`TransactionError`]. Nothing was written, except perhaps with
+    /// [`Unknown`](TransactionError::Unknown).
     #[track_caller]
     pub fn transaction<C, T, E, F>(
         &self,
@@ -130,7 +134,8 @@ impl Runtime {
             }
             let lease = store.lease(format!("transaction at {caller}").into());
             let deadline = shared.limits().transaction_deadline;
-            // In a task of its own: a future that is not polled would keep the transaction from all others.
+            // In a task of its own: a future that is not polled would keep the transaction from all
+            // others.
             let done = shared.tasks().spawn(unwind(async move {
                 let lease = lease.await.map_err(TransactionError::NotWritten)?;
                 in_lease(lease, run, deadline).await

@@ -15,8 +15,8 @@ use crate::{
     runtime::shared::SharedRuntime,
 };
 
-/// A handle to one user of a runtime, returned by [`Runtime::user`]. It reaches only what belongs to this user. It is
-/// cheap to clone, and dropping it changes nothing.
+/// A handle to one user of a runtime, returned by [`Runtime::user`]. It reaches only what belongs
+/// to this user. It is cheap to clone, and dropping it changes nothing.
 #[derive(Debug, Clone)]
 pub struct User {
     id: UserId,
@@ -46,13 +46,14 @@ impl User {
         &self.id
     }
 
-    /// Opens a session of the user, and creates it if it does not exist. The session sleeps until it is used. If its
-    /// process ended in mid-turn, the session wakes now and the turn goes on.
+    /// Opens a session of the user, and creates it if it does not exist. The session sleeps until
+    /// it is used. If its process ended in mid-turn, the session wakes now and the turn goes on.
     ///
     /// # Errors
-    /// [`Error::Id`] if no session can have this name, and [`Error::Foreign`] if the session is another user's.
-    /// [`Error::Store`] if the store cannot be read or written. [`Error::Closed`] after the runtime has shut down, or
-    /// if the session does not exist and the runtime is shutting down.
+    /// [`Error::Id`] if no session can have this name, and [`Error::Foreign`] if the session is
+    /// another user's. [`Error::Store`] if the store cannot be read or written. [`Error::Closed`]
+    /// after the runtime has shut down, or if the session does not exist and the runtime is
+    /// shutting down.
     pub async fn session(&self, name: &str) -> Result<Session, Error> {
         let session = SessionId::new(name)?;
         if self.runtime.is_closed() {
@@ -62,11 +63,13 @@ impl User {
         self.opened(&session).ok_or(Error::Foreign(session))
     }
 
-    /// Opens a session of the user as [`session`](Self::session) does, but creates none. Returns `None` both if it does
-    /// not exist and if it is another user's, so that the caller cannot tell the two apart.
+    /// Opens a session of the user as [`session`](Self::session) does, but creates none. Returns
+    /// `None` both if it does not exist and if it is another user's, so that the caller cannot tell
+    /// the two apart.
     ///
     /// # Errors
-    /// [`Error::Store`] if the store cannot be read, [`Error::Closed`] after the runtime has shut down.
+    /// [`Error::Store`] if the store cannot be read, [`Error::Closed`] after the runtime has shut
+    /// down.
     pub async fn find_session(&self, session: &SessionId) -> Result<Option<Session>, Error> {
         if self.runtime.is_closed() {
             return Err(Error::Closed);
@@ -75,7 +78,8 @@ impl User {
         Ok(if owner.as_ref() == Some(&self.id) { self.opened(session) } else { None })
     }
 
-    /// Returns the handle of a session that the store has for this user. Returns `None` if its slot is another user's.
+    /// Returns the handle of a session that the store has for this user. Returns `None` if its slot
+    /// is another user's.
     fn opened(&self, session: &SessionId) -> Option<Session> {
         let runtime = &self.runtime;
         let slot = runtime.sessions.slot(session, &self.id, runtime.limits())?;
@@ -85,11 +89,12 @@ impl User {
         Some(Session::new(slot, runtime.clone()))
     }
 
-    /// Reads a page of the user's chats from the store, newest first, and wakes none. A session is listed if it has a
-    /// message of the user: not if it was only opened, and not for a call without a model.
+    /// Reads a page of the user's chats from the store, newest first, and wakes none. A session is
+    /// listed if it has a message of the user: not if it was only opened, and not for a call
+    /// without a model.
     ///
-    /// A chat moves to the front with each message of the user and each end of a turn. Successive pages show no chat
-    /// twice. A chat that moves between them is found on the first page.
+    /// A chat moves to the front with each message of the user and each end of a turn. Successive
+    /// pages show no chat twice. A chat that moves between them is found on the first page.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -97,10 +102,10 @@ impl User {
         self.runtime.store().sessions(&self.id, &page).await
     }
 
-    /// Opens an inbox of the user's approval requests. It is complete even after a start, because sessions of the user
-    /// that were cut off with an open request wake first. The future waits for them, at most
-    /// [`Limits::ask_timeout`](crate::Limits::ask_timeout). The request of a session that takes longer comes as a
-    /// change.
+    /// Opens an inbox of the user's approval requests. It is complete even after a start, because
+    /// sessions of the user that were cut off with an open request wake first. The future waits for
+    /// them, at most [`Limits::ask_timeout`](crate::Limits::ask_timeout). The request of a session
+    /// that takes longer comes as a change.
     ///
     /// Dropping the future opens nothing. Sessions that woke go on.
     ///
@@ -117,8 +122,8 @@ impl User {
         Ok(Inbox::new(calls.inboxes.watch(&self.id), permit))
     }
 
-    /// Decides about the approval request of a call, from any device, as [`Session::decide`] does. The digest is that
-    /// of the request.
+    /// Decides about the approval request of a call, from any device, as [`Session::decide`] does.
+    /// The digest is that of the request.
     ///
     /// # Errors
     /// [`DecisionError`] says why the decision does not count.
@@ -131,12 +136,12 @@ impl User {
         self.runtime.decide(&self.id, call, digest, decision).await
     }
 
-    /// Reads the tool calls of the user that match the filter, in the order in which they were proposed. A filter
-    /// without a limit returns all of them.
+    /// Reads the tool calls of the user that match the filter, in the order in which they were
+    /// proposed. A filter without a limit returns all of them.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins [after a
-    /// call](LedgerFilter::behind) that the user does not have.
+    /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins
+    /// [after a call](LedgerFilter::behind) that the user does not have.
     pub async fn ledger(&self, filter: LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
         self.runtime.store().calls(&filter.of_user(&self.id)).await
     }

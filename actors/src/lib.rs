@@ -1,18 +1,20 @@
 //! The core of Madang: the vocabulary, the ports, and the five actors with their supervisor.
 //!
-//! Read in this order: `protocol` (plain data), `ledger` (the steps of a call), `port` (what an application
-//! implements), `registry`, then the actors. None of these four imports one that comes after it;
-//! `actors/tests/layers.rs` checks that, and the order of all modules.
+//! Read in this order: `protocol` (plain data), `ledger` (the steps of a call), `port` (what an
+//! application implements), `registry`, then the actors. None of these four imports one that comes
+//! after it; `actors/tests/layers.rs` checks that, and the order of all modules.
 //!
-//! **Flow of a turn.** `session` stores the user's text and asks `llm` for a completion. `dispatcher` checks each call
-//! of the completion, asks a person through `approval` if the tool is destructive, and runs the handler. `store`
-//! commits the handler's writes together with the ledger's steps. `session` passes the outcome to the model, and to its
-//! readers as events.
+//! **Flow of a turn.** `session` stores the user's text and asks `llm` for a completion.
+//! `dispatcher` checks each call of the completion, asks a person through `approval` if the tool is
+//! destructive, and runs the handler. `store` commits the handler's writes together with the
+//! ledger's steps. `session` passes the outcome to the model, and to its readers as events.
 //!
 //! **Invariants.**
-//! - The shell decides nothing, and the core waits for nothing: decisions are pure functions, which tables test.
+//! - The shell decides nothing, and the core waits for nothing: decisions are pure functions, which
+//!   tables test.
 //! - Each call ends in exactly one recorded outcome, and no handler begins twice.
-//! - An actor that dies loses nothing that was published: `supervisor` starts it again, and the store has the facts.
+//! - An actor that dies loses nothing that was published: `supervisor` starts it again, and the
+//!   store has the facts.
 //! - Applications use the crate `madang`, which exports what is public of this one.
 
 #![forbid(unsafe_code)]
@@ -38,7 +40,8 @@ pub mod telemetry;
 
 #[cfg(test)]
 mod test_runtime;
-/// The doubles of `madang-testing`, over the very types of these tests. As a crate it would have its own.
+/// The doubles of `madang-testing`, over the very types of these tests. As a crate it would have
+/// its own.
 #[cfg(test)]
 #[path = "../../testing/src/lib.rs"]
 pub mod testing;

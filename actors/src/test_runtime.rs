@@ -146,7 +146,8 @@ impl TestRuntime {
         self.sessions.slot(&session, &user, &self.handles.calls.limits).unwrap()
     }
 
-    /// Makes another slot of the same session, as after a restart. The first must not be used any more.
+    /// Makes another slot of the same session, as after a restart. The first must not be used any
+    /// more.
     pub(crate) fn fresh_slot(&self, slot: &SessionSlot) -> Arc<SessionSlot> {
         let session = slot.session();
         let user = slot.user();
@@ -292,8 +293,8 @@ impl TestRuntime {
         self.store.calls(&LedgerFilter::default()).await.unwrap()
     }
 
-    /// Waits until nothing runs any more, then checks what must be true of every ledger: each call has its end, and no
-    /// chain is broken.
+    /// Waits until nothing runs any more, then checks what must be true of every ledger: each call
+    /// has its end, and no chain is broken.
     pub(crate) async fn at_rest(&self) -> Vec<LedgerRow> {
         self.context.tasks.close();
         in_time(self.context.tasks.wait()).await;

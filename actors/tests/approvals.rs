@@ -1,4 +1,5 @@
-//! Whatever steps are tried in whatever order: what must be confirmed begins only after an approval that fits, once.
+//! Whatever steps are tried in whatever order: what must be confirmed begins only after an approval
+//! that fits, once.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -285,7 +286,8 @@ proptest! {
     }
 }
 
-/// The property above says something: sequences as it makes them do begin handlers, of each kind of approval.
+/// The property above says something: sequences as it makes them do begin handlers, of each kind of
+/// approval.
 #[test]
 fn what_fits_is_taken() {
     let approved = |byte, approval, arguments| Transition::Approved {

@@ -1,4 +1,5 @@
-//! A step that was not sealed is not taken, and an audit finds a question that is not the one that was decided on.
+//! A step that was not sealed is not taken, and an audit finds a question that is not the one that
+//! was decided on.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -132,7 +133,8 @@ fn an_approval_is_sealed_when_it_is_written_when_it_is_used_and_when_another_res
     }
 }
 
-/// The ledger of a session with these steps of one call, chained and followed by its row as a store does it.
+/// The ledger of a session with these steps of one call, chained and followed by its row as a store
+/// does it.
 fn ledger(steps: &[(u128, Transition)]) -> SessionLedger {
     let (mut rows, mut links) = (HashMap::<CallId, LedgerRow>::new(), Vec::new());
     let mut end = ChainEnd::EMPTY;

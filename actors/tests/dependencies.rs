@@ -1,6 +1,8 @@
-//! What is built in beside our own code keeps to `.deny.toml`: licences, banned crates, and where they come from.
+//! What is built in beside our own code keeps to `.deny.toml`: licences, banned crates, and where
+//! they come from.
 //!
-//! `cargo deny` reads the same file and knows more (advisories, other platforms); this needs no tool beside Cargo.
+//! `cargo deny` reads the same file and knows more (advisories, other platforms); this needs no
+//! tool beside Cargo.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -119,7 +121,8 @@ fn policy() -> Policy {
     Policy::read(&fs::read_to_string(file).unwrap())
 }
 
-/// The packages of the whole workspace for this machine's platform, as `cargo metadata` describes them.
+/// The packages of the whole workspace for this machine's platform, as `cargo metadata` describes
+/// them.
 fn packages() -> Vec<Value> {
     let Value::Array(packages) = metadata()["packages"].take() else { panic!("no packages") };
     assert!(packages.len() > 200, "the whole workspace: {}", packages.len());

@@ -1,4 +1,5 @@
-//! Whatever JSON comes in, tools and envelopes end in a value: nothing panics, overflows the stack or passes its bound.
+//! Whatever JSON comes in, tools and envelopes end in a value: nothing panics, overflows the stack
+//! or passes its bound.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 

@@ -1,11 +1,13 @@
-//! The order of the modules in `src`: each imports only what lies below it (ARCHITECTURE.md, "Arrows").
+//! The order of the modules in `src`: each imports only what lies below it (ARCHITECTURE.md,
+//! "Arrows").
 
 use std::path::{Path, PathBuf};
 
 use madang_test_support::sources::{Import, SourceFile, circle, source_files};
 
-/// What each module may import, from the bottom to the top; each row names only rows above it. `approval` and `llm`
-/// never meet, and `dispatcher` does not know `llm`: a call knows no prompt, a prompt knows no call.
+/// What each module may import, from the bottom to the top; each row names only rows above it.
+/// `approval` and `llm` never meet, and `dispatcher` does not know `llm`: a call knows no prompt, a
+/// prompt knows no call.
 const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("failpoint", &[]),
     ("protocol", &[]),
@@ -91,8 +93,8 @@ fn complaint(module: &str, imported: &str, is_test: bool) -> Option<String> {
     }
 }
 
-/// All that is wrong with these files, one line each. The root declares the modules and is free to name them; a name
-/// that it hands on counts as the module that it comes from.
+/// All that is wrong with these files, one line each. The root declares the modules and is free to
+/// name them; a name that it hands on counts as the module that it comes from.
 fn complaints(files: &[SourceFile]) -> Vec<String> {
     let roots = files.iter().filter(|file| file.module().is_none());
     let exports: Vec<_> = roots.flat_map(SourceFile::exports).collect();

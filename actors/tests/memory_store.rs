@@ -1,4 +1,5 @@
-//! The memory store keeps what every store promises, also through steps that are taken as it takes them.
+//! The memory store keeps what every store promises, also through steps that are taken as it takes
+//! them.
 
 use std::sync::Arc;
 

@@ -35,7 +35,8 @@ fn a_megabyte_of_wrong_items_is_refused_at_once_and_in_few_words() {
     assert!(begun.elapsed() < Duration::from_secs(20), "took {:?}", begun.elapsed());
 }
 
-/// Each pointer to a value below a long key has that key in it: told one by one, they would take gigabytes.
+/// Each pointer to a value below a long key has that key in it: told one by one, they would take
+/// gigabytes.
 #[test]
 fn what_is_told_of_values_below_a_long_key_is_not_a_multiple_of_the_arguments() {
     let lists = json!({ "type": "object", "additionalProperties": { "type": "object",
@@ -169,7 +170,8 @@ fn a_schema_that_holds_too_much_for_one_value_is_refused() {
 
 #[test]
 fn arguments_that_would_take_for_ever_to_check_are_refused_at_once() {
-    // Each level of the value is checked twice for each check of the level above: 2 to the power of 60 checks.
+    // Each level of the value is checked twice for each check of the level above: 2 to the power of
+    // 60 checks.
     let schema = json!({
         "type": "object",
         "oneOf": [

@@ -1,4 +1,5 @@
-//! Arguments are checked whatever a model writes: all problems are told, with their pointers and without the values.
+//! Arguments are checked whatever a model writes: all problems are told, with their pointers and
+//! without the values.
 
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 

@@ -1,7 +1,7 @@
 //! Counts how often SQLite asks the system to put a file on the disk, and makes the disk slower.
 //!
-//! SQLite is linked into this program and calls `fsync`, which the linker finds here first. On systems where it calls
-//! another function nothing is counted, and no disk is slower.
+//! SQLite is linked into this program and calls `fsync`, which the linker finds here first. On
+//! systems where it calls another function nothing is counted, and no disk is slower.
 
 use std::{
     sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst},

@@ -1,7 +1,9 @@
-//! Measures the actors by themselves: as many messages, tasks and actors as a turn with one call has, which do nothing.
+//! Measures the actors by themselves: as many messages, tasks and actors as a turn with one call
+//! has, which do nothing.
 //!
-//! The session hears six messages (asked, stored, completed, call ended, completed, stored), the model's actor two and
-//! the dispatcher one. Each completion and the check of the call has its task, and the call its pair of actors.
+//! The session hears six messages (asked, stored, completed, call ended, completed, stored), the
+//! model's actor two and the dispatcher one. Each completion and the check of the call has its
+//! task, and the call its pair of actors.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef, SupervisionEvent};
 use tokio::sync::oneshot;

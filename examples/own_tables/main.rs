@@ -1,6 +1,6 @@
-//! An application's own tables in the file that Madang has. It shows their migrations, and a tool that writes them in
-//! the transaction in which its call is recorded. It shows also a write of the application in the same queue, and plain
-//! sqlx that reads beside.
+//! An application's own tables in the file that Madang has. It shows their migrations, and a tool
+//! that writes them in the transaction in which its call is recorded. It shows also a write of the
+//! application in the same queue, and plain sqlx that reads beside.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sqlx::{ConnectOptions, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions};
 
-/// The application's own migrations. They are made with the store's, and counted in a table of their own.
+/// The application's own migrations. They are made with the store's, and counted in a table of
+/// their own.
 static MIGRATIONS: Migrator = sqlx::migrate!("examples/own_tables/migrations");
 
 #[derive(Deserialize, JsonSchema)]
@@ -34,7 +35,8 @@ struct Added {
     known_already: Vec<String>,
 }
 
-/// What it writes, and that it was called, are committed together. A title that cannot be added is undone alone.
+/// What it writes, and that it was called, are committed together. A title that cannot be added is
+/// undone alone.
 async fn add_books(
     books: AddBooks,
     db: &mut SqliteConnection,

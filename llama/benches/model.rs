@@ -1,8 +1,9 @@
-//! Measures the engine with a random model of half a billion parameters, against a bare loop through the same binding.
-//! `cargo bench --bench model -- batch common` runs only these parts; without names all run, in some minutes.
-//! `shape=8b` takes a model of eight billion, for a graphics card. `programs llama.cpp=FOLDER` measures against
-//! llama.cpp's own programs. `threads=1` computes both sides in one thread, for a busy machine. `flash=off` runs both
-//! without flash attention, which is on by default.
+//! Measures the engine with a random model of half a billion parameters, against a bare loop
+//! through the same binding. `cargo bench --bench model -- batch common` runs only these parts;
+//! without names all run, in some minutes. `shape=8b` takes a model of eight billion, for a
+//! graphics card. `programs llama.cpp=FOLDER` measures against llama.cpp's own programs.
+//! `threads=1` computes both sides in one thread, for a busy machine. `flash=off` runs both without
+//! flash attention, which is on by default.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 
@@ -229,7 +230,8 @@ async fn common(path: &Path) {
     let prompts: u64 =
         running.join_all().await.iter().map(|said| u64::from(said.usage.prompt_tokens)).sum();
     let stats = model.stats();
-    // One letter is one token, and so is each of the three marks around the system text. Users share no more.
+    // One letter is one token, and so is each of the three marks around the system text. Users
+    // share no more.
     let shared = (system.len() + "system\n\nuser\n".len() + 3) as u64;
     let distinct = prompts - shared * (SESSIONS as u64 - 1);
     println!(

@@ -123,7 +123,8 @@ impl Answer {
         let recent = if is_call { 0 } else { RECENT };
         let recent = &self.generated[self.generated.len().saturating_sub(recent)..];
         let free = Limits { allowed: None, banned: self.banned, recent };
-        // A trained model seldom wants a forbidden token, and checking one token is faster than checking all.
+        // A trained model seldom wants a forbidden token, and checking one token is faster than
+        // checking all.
         if let Guide::Follows { guide, .. } = &mut self.guide
             && self.sampler.is_greedy()
             && let Some(token) = self.sampler.choose(logits, free)
@@ -167,8 +168,9 @@ impl Answer {
         self.flow()
     }
 
-    /// Returns the tokens that must follow the last one, at most `max`, and adds them. They need no logits, so they are
-    /// decoded together with it. [`flow`](Self::flow) then returns whether the completion goes on.
+    /// Returns the tokens that must follow the last one, at most `max`, and adds them. They need no
+    /// logits, so they are decoded together with it. [`flow`](Self::flow) then returns whether the
+    /// completion goes on.
     pub(super) fn forced(
         &mut self,
         vocabulary: &Vocabulary<'_>,
@@ -177,8 +179,8 @@ impl Answer {
     ) -> Vec<LlamaToken> {
         let Guide::Follows { guide, begin } = &mut self.guide else { return Vec::new() };
         let text = guide.forced();
-        // The rest follows in the next step, because a schema may force a long text and all streams wait for its
-        // tokens.
+        // The rest follows in the next step, because a schema may force a long text and all streams
+        // wait for its tokens.
         let text = &text[..text.floor_char_boundary(FORCED_BYTES)];
         if text.is_empty() {
             return Vec::new();
@@ -269,8 +271,8 @@ impl Answer {
     }
 }
 
-/// Tokenizes a text that follows these tokens, so that both together are cut as in training. Returns `None` if the
-/// tokens of both do not begin with these.
+/// Tokenizes a text that follows these tokens, so that both together are cut as in training.
+/// Returns `None` if the tokens of both do not begin with these.
 fn continued(vocabulary: &Vocabulary<'_>, block: &[u32], text: &str) -> Option<Vec<LlamaToken>> {
     let block: Vec<LlamaToken> =
         block.iter().map(|token| LlamaToken(token.cast_signed())).collect();

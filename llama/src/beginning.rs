@@ -1,9 +1,11 @@
-//! Finds the beginning of a prompt before the first word of the chat, with its exact tokens. Users share nothing else.
+//! Finds the beginning of a prompt before the first word of the chat, with its exact tokens. Users
+//! share nothing else.
 //!
-//! The end of the beginning must not depend on any user's words. A tokenizer may join its last letters with the first
-//! ones of a question. A user who saw how much is shared would then learn how another user's question begins. So the
-//! border follows from the system text and the tools alone, and a prompt whose letters would join across it is cut
-//! there. The instructions of a turn are a user's words too, so the border is before them.
+//! The end of the beginning must not depend on any user's words. A tokenizer may join its last
+//! letters with the first ones of a question. A user who saw how much is shared would then learn
+//! how another user's question begins. So the border follows from the system text and the tools
+//! alone, and a prompt whose letters would join across it is cut there. The instructions of a turn
+//! are a user's words too, so the border is before them.
 
 use std::{
     collections::VecDeque,
@@ -40,8 +42,8 @@ impl<T: Clone + PartialEq> Beginning<T> {
         self.tokens.is_empty()
     }
 
-    /// Finds the common beginning of chats that differ only in their words. The border is the last token border that
-    /// all of them share, so a usual question is cut as in training.
+    /// Finds the common beginning of chats that differ only in their words. The border is the last
+    /// token border that all of them share, so a usual question is cut as in training.
     fn of(chats: &[Vec<Piece>], tokenize: &impl Fn(&[Piece], Part) -> Vec<T>) -> Self {
         let Some((first, others)) = chats.split_first() else { return Self::NONE };
         let text = text(first);
@@ -119,8 +121,9 @@ impl<T: Clone + PartialEq> Beginnings<T> {
         found.unwrap_or_else(|| self.learn(request, writer, tokenize))
     }
 
-    /// Returns the present beginning, for a prompt that does not begin with the known one. Templates may write the
-    /// date. Returns `None` if the beginning is the same, because the template then begins this chat in another way.
+    /// Returns the present beginning, for a prompt that does not begin with the known one.
+    /// Templates may write the date. Returns `None` if the beginning is the same, because the
+    /// template then begins this chat in another way.
     pub(super) fn changed(
         &self,
         known: &Beginning<T>,
@@ -162,15 +165,16 @@ impl<T> MetBeginning<T> {
     }
 }
 
-/// Makes a chat with only this text, as its question and as its instructions if it has any, since neither is shared.
-/// Returns `None` if the template refuses it.
+/// Makes a chat with only this text, as its question and as its instructions if it has any, since
+/// neither is shared. Returns `None` if the template refuses it.
 fn words(writer: &PromptWriter<'_>, text: &str) -> Option<Vec<Piece>> {
     let message = PromptMessage::User { text: text.into() };
     let writer = PromptWriter { instructions: writer.instructions.map(|_| text), ..*writer };
     writer.write(&[&message]).ok().map(|prompt| prompt.pieces)
 }
 
-/// Lists possible borders, the latest first: the end, the position before its blanks, and those after lines and marks.
+/// Lists possible borders, the latest first: the end, the position before its blanks, and those
+/// after lines and marks.
 fn borders(text: &str) -> impl Iterator<Item = usize> + '_ {
     let before_blanks = text.trim_end().len();
     let marks = text[..before_blanks].char_indices().rev();

@@ -1,5 +1,5 @@
-//! Finds a model's family, and the form in which its template wants a chat. It tries the template and does not look at
-//! the model's name.
+//! Finds a model's family, and the form in which its template wants a chat. It tries the template
+//! and does not look at the model's name.
 
 use std::sync::Arc;
 
@@ -31,7 +31,8 @@ pub(super) struct Dialect {
     pub(super) style: CallStyle,
     /// How the model learns of its tools.
     pub(super) listing: ToolListing,
-    /// Whether the template takes a system message. If not, the system text comes before the first user message.
+    /// Whether the template takes a system message. If not, the system text comes before the first
+    /// user message.
     pub(super) has_system: bool,
     /// Whether the template writes the model's text before its calls.
     pub(super) has_said_with_calls: bool,
@@ -119,8 +120,8 @@ impl Dialect {
             listing: ToolListing::SystemText,
         });
         let Learned { family, telling, style, listing } = learned;
-        // A template that fails for such a tool, or does not end, is taken to list no tools. A model that was trained
-        // on its tools writes as Hermes does, and needs no list.
+        // A template that fails for such a tool, or does not end, is taken to list no tools. A
+        // model that was trained on its tools writes as Hermes does, and needs no list.
         let is_listed = probe
             .with_tool(&every_kind())
             .is_ok_and(|text| text.contains(TOOL) || *family == HERMES);
@@ -190,7 +191,8 @@ impl Probe<'_> {
                 let learned = Learned { family, telling: *telling, style, listing };
                 Some((frames(rendered), learned))
             });
-            // The rendering that frames the result as the family does. If several do, the usual one.
+            // The rendering that frames the result as the family does. If several do, the usual
+            // one.
             let best = written.reduce(|best, next| if next.0 > best.0 { next } else { best });
             best.map(|(_, learned)| learned)
         };
@@ -219,7 +221,8 @@ impl Probe<'_> {
         self.render(&[user()], &[json!({"type": "function", "function": tool})])
     }
 
-    /// Finds the family whose marker is in the vocabulary, if the template lists tools and writes no calls.
+    /// Finds the family whose marker is in the vocabulary, if the template lists tools and writes
+    /// no calls.
     fn by_tools(&self, has_token: &dyn Fn(&str) -> bool) -> Option<Learned> {
         let parameters = json!({"type": "object", "properties": {"probe_key": {"type": "string"}}});
         let listed = self.with_tool(&parameters).unwrap_or_default();
@@ -227,7 +230,8 @@ impl Probe<'_> {
             return None;
         }
         let rendered = self.render(&probe_chat(Telling::Calls, ""), &[]);
-        // Several families share a marker, so the family's other texts must be explained with the tools or be tokens.
+        // Several families share a marker, so the family's other texts must be explained with the
+        // tools or be tokens.
         let is_it = |family: &&Family| {
             let is_known = |text: &str| has_token(text) || listed.contains(text);
             family.marker().is_some_and(has_token) && family.inner().all(is_known)
@@ -244,7 +248,8 @@ impl Probe<'_> {
     }
 }
 
-/// Finds the family whose marks are tokens. The model was trained on its calls, even if the template knows none.
+/// Finds the family whose marks are tokens. The model was trained on its calls, even if the
+/// template knows none.
 fn by_vocabulary(has_token: &dyn Fn(&str) -> bool) -> Option<&'static Family> {
     FAMILIES.into_iter().find(|family| {
         let has_marks = family.marker().is_some_and(has_token) && family.inner().all(has_token);
@@ -262,7 +267,8 @@ fn by_frames(plain: &str) -> &'static Family {
         .unwrap_or(&ENVELOPE)
 }
 
-/// Finds the style in which a rendering writes the call. Returns `None` if the family has no such style.
+/// Finds the style in which a rendering writes the call. Returns `None` if the family has no such
+/// style.
 fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<CallStyle> {
     match family.opening {
         // The template may mention the marker before it writes it.
@@ -284,7 +290,8 @@ fn style_of(family: &'static Family, rendered: &str, asked: &str) -> Option<Call
     }
 }
 
-/// Reads the call after an opening of this many bytes, as the parser does. Returns `None` if it cannot be read.
+/// Reads the call after an opening of this many bytes, as the parser does. Returns `None` if it
+/// cannot be read.
 fn read_probe(family: &'static Family, call: &str, opening: usize) -> Option<CallStyle> {
     let mut found = Vec::new();
     Parser::new(family, &[]).push(call, &mut found);

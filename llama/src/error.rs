@@ -1,4 +1,5 @@
-//! The reasons why a model cannot be loaded. Each says in one sentence what is wrong and what to do.
+//! The reasons why a model cannot be loaded. Each says in one sentence what is wrong and what to
+//! do.
 
 use std::{io, path::PathBuf};
 

@@ -1,10 +1,11 @@
-//! Finds the text that opens a call which no family reads, so that such a call is never shown as an answer.
+//! Finds the text that opens a call which no family reads, so that such a call is never shown as an
+//! answer.
 
 /// The shortest opening that no answer has by chance.
 const SHORTEST: usize = 4;
 
-/// Finds the opening by comparing three renderings: a question, the question with an answer, and the question with a
-/// call of `tool`. Returns `None` if there is none that only a call has.
+/// Finds the opening by comparing three renderings: a question, the question with an answer, and
+/// the question with a call of `tool`. Returns `None` if there is none that only a call has.
 pub(super) fn opening(asked: &str, said: &str, called: &str, tool: &str) -> Option<String> {
     let answer = behind(asked, said);
     // A call may come after what begins every answer.
@@ -20,7 +21,8 @@ pub(super) fn opening(asked: &str, said: &str, called: &str, tool: &str) -> Opti
     opening.map(str::to_owned)
 }
 
-/// Returns what a rendering has after the common beginning, from the mark on in which the two differ.
+/// Returns what a rendering has after the common beginning, from the mark on in which the two
+/// differ.
 fn behind<'t>(begin: &str, whole: &'t str) -> &'t str {
     let alike = begin.chars().zip(whole.chars()).take_while(|(one, other)| one == other);
     let alike: usize = alike.map(|(letter, _)| letter.len_utf8()).sum();

@@ -1,4 +1,5 @@
-//! Finds a template's frame around the texts of a chat by a rendering, because each template may use its own words.
+//! Finds a template's frame around the texts of a chat by a rendering, because each template may
+//! use its own words.
 
 use madang_actors::protocol::{CallId, PromptMessage};
 use uuid::Uuid;
@@ -14,7 +15,8 @@ const LONGEST: usize = 64;
 /// The shortest frame. A shorter one counts only as a whole line.
 const SHORTEST: usize = 3;
 
-/// Finds the plain text that frames the messages of this dialect. Frames with a marker need no guard of their own.
+/// Finds the plain text that frames the messages of this dialect. Frames with a marker need no
+/// guard of their own.
 pub(super) fn frames(dialect: &Dialect, markers: &Markers) -> Vec<String> {
     let user = || PromptMessage::User { text: "a".into() };
     let said = || PromptMessage::Model { text: "b".into() };
@@ -64,8 +66,8 @@ fn plain<'a>(text: &'a str, markers: &'a Markers) -> impl Iterator<Item = &'a st
     })
 }
 
-/// Selects the lines that are frames. A single word is not one, since every word like it would be suspicious. JSON is
-/// not one either.
+/// Selects the lines that are frames. A single word is not one, since every word like it would be
+/// suspicious. JSON is not one either.
 fn lines(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split_inclusive('\n').enumerate().filter_map(|(at, line)| {
         let frame = line.trim();

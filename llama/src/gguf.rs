@@ -1,5 +1,5 @@
-//! Reads and checks the header of a GGUF file before llama.cpp does. Faults that llama.cpp would only log, or on which
-//! it would abort the process, become errors.
+//! Reads and checks the header of a GGUF file before llama.cpp does. Faults that llama.cpp would
+//! only log, or on which it would abort the process, become errors.
 
 use std::{
     collections::HashSet,
@@ -279,8 +279,8 @@ const F32: u32 = 6;
 const STRING: u32 = 8;
 const ARRAY: u32 = 9;
 
-/// Returns the bytes of a tensor. For an unknown type only the position is checked, because llama.cpp refuses the type
-/// or knows it.
+/// Returns the bytes of a tensor. For an unknown type only the position is checked, because
+/// llama.cpp refuses the type or knows it.
 fn tensor_bytes(kind: u32, elements: u64) -> u64 {
     let (block, bytes) = match kind {
         0 | 26 => (1, 4),

@@ -1,5 +1,5 @@
-//! Hides untrusted text from a chat template, with marks in its place, so that no template takes it for its own.
-//! Restores it afterwards as untrusted pieces.
+//! Hides untrusted text from a chat template, with marks in its place, so that no template takes it
+//! for its own. Restores it afterwards as untrusted pieces.
 
 use std::fmt::Write as _;
 
@@ -42,7 +42,8 @@ pub(super) struct Hidden {
 }
 
 impl Hidden {
-    /// Hides a text and returns its mark. An empty text stays empty, because templates check for that.
+    /// Hides a text and returns its mark. An empty text stays empty, because templates check for
+    /// that.
     pub(super) fn hide(&mut self, text: &str) -> String {
         if text.is_empty() {
             return String::new();
@@ -138,7 +139,8 @@ impl Hidden {
 #[error("the prompt is too long")]
 pub(super) struct TooLong;
 
-/// Returns whether a text contains marks. It must then be hidden, because it would restore other texts.
+/// Returns whether a text contains marks. It must then be hidden, because it would restore other
+/// texts.
 pub(super) fn has_marks(text: &str) -> bool {
     text.contains(MARKS)
 }

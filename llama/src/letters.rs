@@ -13,8 +13,8 @@ pub(super) struct Letters {
 }
 
 impl Letters {
-    /// Adds a token of one character or one byte. Of two tokens with the same bytes the first counts, but an ordinary
-    /// token comes before that of a byte.
+    /// Adds a token of one character or one byte. Of two tokens with the same bytes the first
+    /// counts, but an ordinary token comes before that of a byte.
     pub(super) fn take(&mut self, bytes: &[u8], token: LlamaToken, is_byte: bool) {
         let is_letter =
             std::str::from_utf8(bytes).is_ok_and(|text| text.chars().take(2).count() == 1);
@@ -25,7 +25,8 @@ impl Letters {
         tokens.entry(bytes.to_vec()).or_insert(token);
     }
 
-    /// Spells a text. A character without a token of its own is spelled in bytes. A byte without a token is left out.
+    /// Spells a text. A character without a token of its own is spelled in bytes. A byte without a
+    /// token is left out.
     pub(super) fn spell(&self, text: &str, tokens: &mut Vec<LlamaToken>) {
         let mut letter = [0; 4];
         for char in text.chars() {

@@ -1,11 +1,13 @@
-//! Runs llama.cpp in this process. An OS thread owns one GGUF model and its context, and serves many chats at once.
+//! Runs llama.cpp in this process. An OS thread owns one GGUF model and its context, and serves
+//! many chats at once.
 //!
 //! A completion passes these modules:
-//! - `window` chooses the messages. `prompt` and `template` render them in the model's `dialect`, which belongs to a
-//!   family of `madang-parser`.
-//! - `spans` and `vocabulary` turn the prompt into tokens, none of which a user can forge. `beginning` finds the part
-//!   that users share.
-//! - `engine` reads and generates for all completions together. `grammar` and `sampler` choose each token.
+//! - `window` chooses the messages. `prompt` and `template` render them in the model's `dialect`,
+//!   which belongs to a family of `madang-parser`.
+//! - `spans` and `vocabulary` turn the prompt into tokens, none of which a user can forge.
+//!   `beginning` finds the part that users share.
+//! - `engine` reads and generates for all completions together. `grammar` and `sampler` choose each
+//!   token.
 //! - The parser of `madang-parser` separates text, thinking and calls in the form of the family.
 //!
 //! Invariants:
@@ -71,9 +73,9 @@ use telling::CallStyle;
 
 /// A GGUF model that runs inside this process.
 ///
-/// An OS thread owns it. To drop the future of a completion cancels that completion. To drop the model ends all its
-/// completions, blocks until llama.cpp returns from the present decode, and frees the memory. Drop it before the
-/// process exits.
+/// An OS thread owns it. To drop the future of a completion cancels that completion. To drop the
+/// model ends all its completions, blocks until llama.cpp returns from the present decode, and
+/// frees the memory. Drop it before the process exits.
 pub struct LlamaModel {
     info: ModelInfo,
     /// The form of its calls. `None` if they are not constrained.

@@ -45,7 +45,8 @@ impl Markers {
         Some(Self { specials, meant, all })
     }
 
-    /// Returns whether a text must be hidden from a template, because it contains a marker or a mark of `hidden`.
+    /// Returns whether a text must be hidden from a template, because it contains a marker or a
+    /// mark of `hidden`.
     pub(super) fn suspects(&self, text: &str) -> bool {
         self.all.is_match(text) || hidden::has_marks(text)
     }

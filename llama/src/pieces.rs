@@ -1,21 +1,21 @@
 //! Cuts text before llama.cpp reads it, so that no text is too long for it.
 //!
-//! For most vocabularies llama.cpp finds words with `std::regex` of the C++ library, which recurses once for each
-//! character of a match, so one long match is one long recursion. With libstdc++ a character takes some 320 bytes of
-//! stack, as measured with every pre-tokenizer of llama.cpp. Expressions that look ahead after each digit take
-//! quadratic time.
+//! For most vocabularies llama.cpp finds words with `std::regex` of the C++ library, which recurses
+//! once for each character of a match, so one long match is one long recursion. With libstdc++ a
+//! character takes some 320 bytes of stack, as measured with every pre-tokenizer of llama.cpp.
+//! Expressions that look ahead after each digit take quadratic time.
 
-/// The most characters of a piece. They take at most 1.3 MiB of stack, and 14 ms with the slowest expressions. A page
-/// has half as many, so an ordinary question is one piece.
+/// The most characters of a piece. They take at most 1.3 MiB of stack, and 14 ms with the slowest
+/// expressions. A page has half as many, so an ordinary question is one piece.
 pub(super) const PIECE: usize = 4_096;
 /// The most digits in a row. With the slowest expressions they take 2 ms, while 4,096 take 1.7 s.
 pub(super) const DIGITS: usize = 256;
-/// The stack of a thread that reads text. It is twelve times what [`PIECE`] characters need, for other C++ libraries
-/// and builds.
+/// The stack of a thread that reads text. It is twelve times what [`PIECE`] characters need, for
+/// other C++ libraries and builds.
 pub(super) const STACK_BYTES: usize = 16 << 20;
 
-/// Cuts a text into pieces for llama.cpp, without loss. A cut is between words if the second half of a piece has such a
-/// position, and it then leaves the tokens unchanged.
+/// Cuts a text into pieces for llama.cpp, without loss. A cut is between words if the second half
+/// of a piece has such a position, and it then leaves the tokens unchanged.
 pub(super) fn pieces(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -51,8 +51,8 @@ fn first_cut(text: &str) -> usize {
     text.len()
 }
 
-/// Returns whether words part before this character: after a line, before the blank of the next word, or after a
-/// sentence without blanks.
+/// Returns whether words part before this character: after a line, before the blank of the next
+/// word, or after a sentence without blanks.
 fn parts([_, before]: [char; 2], letter: char, next: char) -> bool {
     let is_line = before == '\n' && !letter.is_whitespace();
     let is_word = letter == ' ' && !before.is_whitespace() && next.is_alphanumeric();

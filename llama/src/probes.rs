@@ -11,7 +11,8 @@ pub(super) const SAID: &str = "probe-said";
 /// The id of a call. Some templates refuse ids of another length.
 const ID: &str = "probe0001";
 
-/// Returns parameters of every kind that a schema may have. Some templates do not end for a type that they do not know.
+/// Returns parameters of every kind that a schema may have. Some templates do not end for a type
+/// that they do not know.
 pub(super) fn every_kind() -> Value {
     let kinds =
         ["string", "number", "integer", "boolean", "null"].map(|kind| json!({"type": kind}));

@@ -106,7 +106,8 @@ impl PromptWriter<'_> {
                     chat.push(model_said(&hidden.hide(text)));
                 }
                 ConversationMessage::Model { text, calls } => {
-                    // The model's text before its calls belongs to the same message, if the template writes it there.
+                    // The model's text before its calls belongs to the same message, if the
+                    // template writes it there.
                     let mut said = hidden.hide(text);
                     if !said.is_empty() && !self.dialect.has_said_with_calls {
                         chat.push(model_said(&said));
@@ -126,7 +127,8 @@ impl PromptWriter<'_> {
         chat
     }
 
-    /// Builds the chat for a template that wants a call, its result and the next text of the model in one message.
+    /// Builds the chat for a template that wants a call, its result and the next text of the model
+    /// in one message.
     fn with_results(
         &self,
         told: &[ConversationMessage<'_>],
@@ -223,7 +225,8 @@ impl PromptWriter<'_> {
         chat
     }
 
-    /// Builds the system message. If the template takes none, builds the text before the first question.
+    /// Builds the system message. If the template takes none, builds the text before the first
+    /// question.
     fn beginning(&self, hidden: &mut Hidden) -> (Vec<Value>, String) {
         let system = self.system_text();
         if !self.dialect.has_system || system.is_empty() {

@@ -1,9 +1,10 @@
-//! Detects a model that only repeats itself. Small models run into such circles and do not leave them.
+//! Detects a model that only repeats itself. Small models run into such circles and do not leave
+//! them.
 
 /// Watches the tokens of an answer.
 ///
-/// For each length of a circle, counts how many of the latest tokens are the same as those one length before. So a
-/// token costs one comparison for each length, however long the answer is.
+/// For each length of a circle, counts how many of the latest tokens are the same as those one
+/// length before. So a token costs one comparison for each length, however long the answer is.
 #[derive(Debug, Clone)]
 pub(super) struct Repetition {
     /// The latest tokens, as a ring.
@@ -45,7 +46,8 @@ impl Repetition {
 mod tests {
     use super::*;
 
-    /// Returns the number of tokens after which an answer is found to run in a circle. Letters are tokens.
+    /// Returns the number of tokens after which an answer is found to run in a circle. Letters are
+    /// tokens.
     fn found(answer: &str) -> Option<usize> {
         let mut repetition = Repetition::new(128);
         answer.chars().position(|letter| repetition.is_circle(letter.into())).map(|at| at + 1)

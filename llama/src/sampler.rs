@@ -4,20 +4,24 @@ use toktrie::SimpleVob;
 
 use super::error::LoadError;
 
-/// How tokens are chosen. The default is greedy: the likeliest token is always chosen, so a chat can be repeated.
+/// How tokens are chosen. The default is greedy: the likeliest token is always chosen, so a chat
+/// can be repeated.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Sampling {
-    /// How freely tokens are chosen, from 0 to 100. 0 is greedy. Higher values give unlikely tokens a chance.
+    /// How freely tokens are chosen, from 0 to 100. 0 is greedy. Higher values give unlikely tokens
+    /// a chance.
     pub temperature: f32,
     /// The number of likeliest tokens to choose among. 0 stands for all.
     pub top_k: usize,
-    /// The total probability of the likeliest tokens to choose among, from 0 to 1. 1 stands for all.
+    /// The total probability of the likeliest tokens to choose among, from 0 to 1. 1 stands for
+    /// all.
     pub top_p: f32,
-    /// The least probability of a token to choose, as a share of the likeliest one's, from 0 to 1. 0 stands for all.
+    /// The least probability of a token to choose, as a share of the likeliest one's, from 0 to 1.
+    /// 0 stands for all.
     pub min_p: f32,
-    /// The number by which the logits of recent tokens are divided, from 0.01 to 100. 1 changes nothing. It does not
-    /// apply inside a tool call, which copies words.
+    /// The number by which the logits of recent tokens are divided, from 0.01 to 100. 1 changes
+    /// nothing. It does not apply inside a tool call, which copies words.
     pub repeat_penalty: f32,
     /// The seed of the random numbers of each completion.
     pub seed: u64,
@@ -30,7 +34,8 @@ impl Default for Sampling {
 }
 
 impl Sampling {
-    /// Chooses at random if the temperature is above 0. A higher one, up to 100, chooses more freely.
+    /// Chooses at random if the temperature is above 0. A higher one, up to 100, chooses more
+    /// freely.
     #[must_use]
     pub fn temperature(mut self, temperature: f32) -> Self {
         self.temperature = temperature;
@@ -44,31 +49,32 @@ impl Sampling {
         self
     }
 
-    /// Chooses among the likeliest tokens that have this total probability, from 0 to 1. The default of 1 stands for
-    /// all.
+    /// Chooses among the likeliest tokens that have this total probability, from 0 to 1. The
+    /// default of 1 stands for all.
     #[must_use]
     pub fn top_p(mut self, probability: f32) -> Self {
         self.top_p = probability;
         self
     }
 
-    /// Chooses among the tokens that have at least this share of the likeliest one's probability, from 0 to 1. The
-    /// default of 0 stands for all.
+    /// Chooses among the tokens that have at least this share of the likeliest one's probability,
+    /// from 0 to 1. The default of 0 stands for all.
     #[must_use]
     pub fn min_p(mut self, share: f32) -> Self {
         self.min_p = share;
         self
     }
 
-    /// Makes recent tokens less likely, by a number from 0.01 to 100. The default of 1 changes nothing.
+    /// Makes recent tokens less likely, by a number from 0.01 to 100. The default of 1 changes
+    /// nothing.
     #[must_use]
     pub fn repeat_penalty(mut self, penalty: f32) -> Self {
         self.repeat_penalty = penalty;
         self
     }
 
-    /// Returns an error for a value that is not a number or is out of range. With a high temperature the choice is
-    /// uniform long before the bound.
+    /// Returns an error for a value that is not a number or is out of range. With a high
+    /// temperature the choice is uniform long before the bound.
     pub(super) fn check(&self) -> Result<(), LoadError> {
         let all = [
             ("temperature", self.temperature, 0.0, 100.0),
@@ -188,8 +194,8 @@ impl Sampler {
 /// The logits of one comparison: as many as the widest registers hold.
 const LANES: usize = 16;
 
-/// Returns the likeliest token that is not banned. Of equal ones it returns the first, so that the choice is the same
-/// everywhere.
+/// Returns the likeliest token that is not banned. Of equal ones it returns the first, so that the
+/// choice is the same everywhere.
 fn likeliest(logits: &[f32], banned: Option<u32>) -> Option<u32> {
     let banned = banned.and_then(|token| usize::try_from(token).ok());
     let (before, behind) = match banned {

@@ -10,8 +10,8 @@ use uuid::Uuid;
 
 use super::{LoadError, options::Source};
 
-/// A model on the disk. A temporary file is removed when this value is dropped, or at once if it can be read without a
-/// name.
+/// A model on the disk. A temporary file is removed when this value is dropped, or at once if it
+/// can be read without a name.
 #[derive(Debug)]
 pub(super) struct ModelFile {
     path: PathBuf,
@@ -39,8 +39,8 @@ impl ModelFile {
         Ok(model)
     }
 
-    /// Removes the name of the file if it can be opened by its number as well. A process that is killed while it loads
-    /// then leaves nothing on the disk.
+    /// Removes the name of the file if it can be opened by its number as well. A process that is
+    /// killed while it loads then leaves nothing on the disk.
     fn lose_name(&mut self) {
         #[cfg(target_os = "linux")]
         if let Some(file) = &self.temporary {

@@ -1,8 +1,9 @@
 //! Cuts a prompt for the tokenizer so that no control token comes out of untrusted text.
 //!
-//! A tokenizer reads a text best in one piece, as in training. So text between two special tokens of the template stays
-//! whole. But untrusted text that is a marker, or a part of one, is spelled character by character. Intended special
-//! tokens are found here, and not by llama.cpp, which would find them anywhere.
+//! A tokenizer reads a text best in one piece, as in training. So text between two special tokens
+//! of the template stays whole. But untrusted text that is a marker, or a part of one, is spelled
+//! character by character. Intended special tokens are found here, and not by llama.cpp, which
+//! would find them anywhere.
 
 use std::ops::Range;
 
@@ -24,8 +25,9 @@ pub(super) enum Span {
     Letters(String),
 }
 
-/// How many forged markers of a prompt are cut out one by one. After these, all untrusted text is spelled up to the
-/// template's next text. Without this bound, each piece in between could cost 3 ms.
+/// How many forged markers of a prompt are cut out one by one. After these, all untrusted text is
+/// spelled up to the template's next text. Without this bound, each piece in between could cost 3
+/// ms.
 const FORGED: usize = 64;
 
 /// Cuts a prompt.

@@ -7,7 +7,8 @@ pub(super) enum Telling {
     Calls,
     /// As calls and results in one message of the model, as the first templates of Gemma 4 need it.
     CallsWithResults,
-    /// As text of the model, because the template writes no calls. The results are messages of this role.
+    /// As text of the model, because the template writes no calls. The results are messages of this
+    /// role.
     Text {
         /// The role of the messages with results.
         result_role: &'static str,
@@ -33,7 +34,8 @@ impl CallStyle {
 /// How the model learns of its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ToolListing {
-    /// The template lists them, or nothing does, because a model that was trained on its tools needs no list.
+    /// The template lists them, or nothing does, because a model that was trained on its tools
+    /// needs no list.
     Template,
     /// Madang lists them in the system text.
     SystemText,

@@ -7,7 +7,8 @@ pub(super) struct Utf8 {
 }
 
 impl Utf8 {
-    /// Adds bytes and returns the complete text. Bytes that cannot become a character become U+FFFD.
+    /// Adds bytes and returns the complete text. Bytes that cannot become a character become
+    /// U+FFFD.
     pub(super) fn push(&mut self, bytes: &[u8]) -> String {
         self.waiting.extend_from_slice(bytes);
         let read = std::mem::take(&mut self.waiting);

@@ -23,8 +23,8 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Vocabulary<'m> {
     vocab: LlamaVocab<'m>,
-    /// Texts that must not come out of untrusted text: those of special tokens, and those that mean something in the
-    /// family or the template.
+    /// Texts that must not come out of untrusted text: those of special tokens, and those that mean
+    /// something in the family or the template.
     pub(super) markers: Markers,
     specials: Vec<Special>,
     /// Tokens that no text becomes.
@@ -37,7 +37,8 @@ pub(super) struct Vocabulary<'m> {
     inner: Vec<(String, LlamaToken)>,
     /// The token that opens a call. `None` if the model has none.
     pub(super) call_open: Option<LlamaToken>,
-    /// The tokens that are parts of what opens a call, with their texts, if no single token opens one.
+    /// The tokens that are parts of what opens a call, with their texts, if no single token opens
+    /// one.
     pub(super) opening_parts: Vec<(LlamaToken, String)>,
     pub(super) bos: String,
     pub(super) eos: String,
@@ -51,7 +52,8 @@ pub(super) struct Vocabulary<'m> {
 enum Reading {
     /// By llama.cpp, in pieces.
     Pieces,
-    /// By llama.cpp at once. Its other tokenizers use no expressions, and some begin every text with a blank.
+    /// By llama.cpp at once. Its other tokenizers use no expressions, and some begin every text
+    /// with a blank.
     Whole,
     /// Character by character, because llama.cpp would abort on two blanks in a row.
     Letters,
@@ -86,7 +88,8 @@ impl<'m> Vocabulary<'m> {
             let attributes = vocab.attr(token);
             let has = |attribute: LlamaTokenAttr| attributes.contains(attribute);
             let text = vocab.text(token).and_then(|text| text.to_str().ok());
-            // Some vocabularies mark tokens of many blanks or lines as special, although these have no other meaning.
+            // Some vocabularies mark tokens of many blanks or lines as special, although these have
+            // no other meaning.
             let is_blank = text.is_some_and(|text| text.trim_matches(is_blank).is_empty());
             let is_defined = has(LlamaTokenAttr::UserDefined) && !is_blank;
             if has(LlamaTokenAttr::Control) || is_defined {
@@ -129,8 +132,8 @@ impl<'m> Vocabulary<'m> {
         })
     }
 
-    /// Adds the markers of this family, what opens calls of no family, and these frames. Returns `None` if they are too
-    /// many.
+    /// Adds the markers of this family, what opens calls of no family, and these frames. Returns
+    /// `None` if they are too many.
     pub(super) fn of_family(
         mut self,
         family: &Family,
@@ -238,8 +241,8 @@ impl<'m> Vocabulary<'m> {
         }
     }
 
-    /// Tokenizes a text inside a call, with the family's own mark. Returns `None` if the tokens spell another text,
-    /// since some tokenizers begin every text with a blank.
+    /// Tokenizes a text inside a call, with the family's own mark. Returns `None` if the tokens
+    /// spell another text, since some tokenizers begin every text with a blank.
     pub(super) fn tokenize_call(&self, text: &str) -> Option<Vec<LlamaToken>> {
         let mut tokens = Vec::new();
         let mut rest = text;
@@ -269,7 +272,8 @@ impl<'m> Vocabulary<'m> {
         self.vocab.token_to_piece(token, self.spoken.contains(&token), None)
     }
 
-    /// Describes the tokens for the grammars. Of the special tokens, only the family's own may be inside a call.
+    /// Describes the tokens for the grammars. Of the special tokens, only the family's own may be
+    /// inside a call.
     pub(super) fn token_environment(&self) -> TokEnv {
         let id = |token: LlamaToken| u32::try_from(token.0).ok();
         let word = |token: LlamaToken| {

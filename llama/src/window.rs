@@ -2,9 +2,10 @@
 
 use madang_actors::protocol::PromptMessage;
 
-/// Finds the longest end of a chat that fits, and counts the messages that are left out. `fits` returns the prompt if
-/// it fits. If a shorter end does not fit, a longer one does not either. The user's last message always stays, and a
-/// call stays with its result. Returns `None` if nothing fits, and an error of `fits` as it is.
+/// Finds the longest end of a chat that fits, and counts the messages that are left out. `fits`
+/// returns the prompt if it fits. If a shorter end does not fit, a longer one does not either. The
+/// user's last message always stays, and a call stays with its result. Returns `None` if nothing
+/// fits, and an error of `fits` as it is.
 pub(super) fn longest<T, E>(
     messages: &[PromptMessage],
     mut fits: impl FnMut(&[&PromptMessage]) -> Result<Option<T>, E>,
@@ -30,13 +31,13 @@ pub(super) fn longest<T, E>(
     Ok(best)
 }
 
-/// Lists the ends of a chat from the longest: the whole chat, the chat without the first turn, without the first two,
-/// and so on. The last turn without its oldest steps comes at the end.
+/// Lists the ends of a chat from the longest: the whole chat, the chat without the first turn,
+/// without the first two, and so on. The last turn without its oldest steps comes at the end.
 fn choices(messages: &[PromptMessage]) -> Vec<Vec<&PromptMessage>> {
     let is_user = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
     let mut choices = vec![messages.iter().collect()];
-    // A turn without an answer may be left out too. If its message is too long for an answer, it would block all later
-    // ones.
+    // A turn without an answer may be left out too. If its message is too long for an answer, it
+    // would block all later ones.
     let later_turns = (1..messages.len()).filter(|at| is_user(&messages[*at]));
     choices.extend(later_turns.map(|at| messages[at..].iter().collect()));
     let last_turn = messages.iter().rposition(is_user).unwrap_or_default();

@@ -12,12 +12,12 @@
 //! # }
 //! ```
 //!
-//! The file is the usual one: `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`. What a call of such a tool did is known
-//! only from the server's answer. So a call is recorded before it is sent, and a call that may write is never sent
-//! again. If its answer is lost, its effect is `unknown`.
+//! The file is the usual one: `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`. What a call of such
+//! a tool did is known only from the server's answer. So a call is recorded before it is sent, and
+//! a call that may write is never sent again. If its answer is lost, its effect is `unknown`.
 //!
-//! In the other direction, [`ToolServer`] offers the tools of a runtime to an MCP client. If a tool needs an approval,
-//! the client's person is asked, and the tool never runs without a plain yes.
+//! In the other direction, [`ToolServer`] offers the tools of a runtime to an MCP client. If a tool
+//! needs an approval, the client's person is asked, and the tool never runs without a plain yes.
 
 #[cfg(any(feature = "client", feature = "server"))]
 mod broken;

@@ -8,8 +8,8 @@ use std::{
 
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// Reads, and calls `look` with each read. No bytes are the end. If `look` returns an error, it is read in place of the
-/// bytes.
+/// Reads, and calls `look` with each read. No bytes are the end. If `look` returns an error, it is
+/// read in place of the bytes.
 #[derive(Debug)]
 pub(crate) struct LookedAt<R, F> {
     reader: R,

@@ -2,7 +2,8 @@
 
 use madang::tool::ValueCount;
 
-/// The most values of one message. Each takes some hundred bytes: four megabytes of digits took 450 MB.
+/// The most values of one message. Each takes some hundred bytes: four megabytes of digits took 450
+/// MB.
 pub(crate) const MAX_VALUES: usize = 128 * 1024;
 
 /// Returns whether a message has more values than are kept.

@@ -1,5 +1,5 @@
-//! Reads the header of a message in channels, as gpt-oss writes them: to whom the message goes, and of which kind it
-//! is.
+//! Reads the header of a message in channels, as gpt-oss writes them: to whom the message goes, and
+//! of which kind it is.
 
 /// The marks around a header.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,10 +1,10 @@
-//! Reads the answer of a local model: separates text for the person, thinking and tool calls, each in the form of the
-//! model's family. Pure Rust, without a model or llama.cpp.
+//! Reads the answer of a local model: separates text for the person, thinking and tool calls, each
+//! in the form of the model's family. Pure Rust, without a model or llama.cpp.
 //!
 //! - [`family`] lists the known families of models, with their markers and the form of their calls.
 //! - [`call`] reads and writes one call in such a form.
-//! - [`Parser`] finds text, thinking and calls in a stream while it arrives. `header` reads the headers of messages in
-//!   channels, and `signs` finds the markers.
+//! - [`Parser`] finds text, thinking and calls in a stream while it arrives. `header` reads the
+//!   headers of messages in channels, and `signs` finds the markers.
 //!
 //! ```
 //! use madang_parser::{Parser, Segment, family::HERMES};

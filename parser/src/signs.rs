@@ -1,4 +1,5 @@
-//! Finds the signs of a family in an answer: what opens and ends thinking, a call, a message or the answer.
+//! Finds the signs of a family in an answer: what opens and ends thinking, a call, a message or the
+//! answer.
 
 use crate::{
     call::held,
@@ -21,7 +22,8 @@ pub(crate) enum Sign {
     End,
 }
 
-/// Comes before a guarded text that a token wrote. It is a noncharacter of Unicode, and is replaced in ordinary text.
+/// Comes before a guarded text that a token wrote. It is a noncharacter of Unicode, and is replaced
+/// in ordinary text.
 pub(crate) const TOKEN: char = '\u{fdd4}';
 
 /// The signs to look for in an answer.
@@ -74,8 +76,8 @@ impl Signs {
         if self.guarded.is_empty() { text.to_owned() } else { text.replace(TOKEN, "\u{fffd}") }
     }
 
-    /// Returns a text without the guarded parts that tokens wrote. A token that is part of no sign is not shown, like
-    /// other control tokens.
+    /// Returns a text without the guarded parts that tokens wrote. A token that is part of no sign
+    /// is not shown, like other control tokens.
     pub(crate) fn shown(&self, text: &str) -> String {
         let without = |text: String, part: &String| text.replace(&format!("{TOKEN}{part}"), "");
         self.guarded.iter().fold(text.to_owned(), without)
@@ -99,8 +101,8 @@ impl Signs {
 /// The texts that may come before an object that is the whole answer.
 const LEADS: [&str; 5] = ["<|python_start|>", "<|python_end|>", "```json", "```tool_code", "```"];
 
-/// Returns the part of an answer after the texts that may come before its object. Returns `None` if another such text
-/// may still come.
+/// Returns the part of an answer after the texts that may come before its object. Returns `None` if
+/// another such text may still come.
 pub fn behind_leads(mut text: &str) -> Option<&str> {
     'leads: loop {
         for lead in LEADS {
@@ -116,8 +118,8 @@ pub fn behind_leads(mut text: &str) -> Option<&str> {
     }
 }
 
-/// Returns whether an answer begins with an object that has this first key, in a fence or not. Returns `None` if the
-/// answer is too short to tell.
+/// Returns whether an answer begins with an object that has this first key, in a fence or not.
+/// Returns `None` if the answer is too short to tell.
 pub(crate) fn answer_begins(text: &str, key: &str) -> Option<bool> {
     let mut rest = behind_leads(text)?;
     for mark in ["{", &format!("\"{key}\""), ":"] {

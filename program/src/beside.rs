@@ -1,4 +1,5 @@
-//! Lets reading tools use a database that another program holds, and keeps their records apart from it.
+//! Lets reading tools use a database that another program holds, and keeps their records apart from
+//! it.
 
 use madang::{
     IdempotencyKey, SessionId, TurnId, UserId,
@@ -13,9 +14,9 @@ use madang::{
     },
 };
 
-/// Lends connections that read a database of another process, for a runtime whose tools only read. The runtime's own
-/// records are in a temporary database and end with it. So it refuses tools that do more than read:
-/// [`BuildError::Writes`](madang::error::BuildError::Writes).
+/// Lends connections that read a database of another process, for a runtime whose tools only read.
+/// The runtime's own records are in a temporary database and end with it. So it refuses tools that
+/// do more than read: [`BuildError::Writes`](madang::error::BuildError::Writes).
 #[derive(Debug)]
 pub(crate) struct Beside {
     /// The database of the other process, opened to read only.

@@ -35,7 +35,8 @@ pub(crate) fn text(input: impl Read) -> Result<String, Unusable> {
     Ok(String::from_utf8(bytes)?)
 }
 
-/// Reads a file of text. Sentences call it by the name; `missing` is the one where it does not exist.
+/// Reads a file of text. Sentences call it by the name; `missing` is the one where it does not
+/// exist.
 pub(crate) fn file(path: &Path, name: &str, missing: &str) -> Result<String, Failure> {
     File::open(path).map_err(Unusable::Unreadable).and_then(text).map_err(|cause| {
         let sentence = match &cause {

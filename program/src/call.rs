@@ -21,8 +21,8 @@ use crate::{
 const NOT_RECORDED: &str = "the ledger does not have what became of the call: \
                             read its envelope, and check the database and its disk";
 
-/// Dispatches the call and prints the envelope. An outcome with an error is an answer; only an unrecorded outcome is a
-/// failure of the program.
+/// Dispatches the call and prints the envelope. An outcome with an error is an answer; only an
+/// unrecorded outcome is a failure of the program.
 pub(crate) async fn run(wanted: args::Call) -> Result<(), Failure> {
     let arguments = match wanted.arguments.as_str() {
         "-" => read_arguments()?,
@@ -90,8 +90,8 @@ struct Ended {
     is_down: Result<(), ShutdownError>,
 }
 
-/// Dispatches the call and shuts the runtime down. If a signal asks for the end first, a running handler finishes, and
-/// a call that has not begun does not run.
+/// Dispatches the call and shuts the runtime down. If a signal asks for the end first, a running
+/// handler finishes, and a call that has not begun does not run.
 async fn carry_out(
     runtime: &Runtime,
     mirror: Option<Mirror>,
@@ -103,7 +103,8 @@ async fn carry_out(
         biased;
         asked = asked => asked,
         report = &mut dispatched => {
-            // The store is still open, so the call's writes reach the files before the program ends.
+            // The store is still open, so the call's writes reach the files before the program
+            // ends.
             if let Some(mirror) = mirror {
                 mirror.stop().await;
             }

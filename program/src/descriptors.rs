@@ -1,9 +1,10 @@
-//! The open files that another program handed down with the start, such as the socket of `--listen fd:3`.
+//! The open files that another program handed down with the start, such as the socket of
+//! `--listen fd:3`.
 
 use std::io;
 
-/// Keeps what was handed down from every process that this one starts: the model's, and those of MCP servers. Must be called
-/// before any of them is started.
+/// Keeps what was handed down from every process that this one starts: the model's, and those of
+/// MCP servers. Must be called before any of them is started.
 ///
 /// # Errors
 /// The system does not list the open files.
@@ -19,8 +20,8 @@ pub(crate) fn keep_to_ourselves() -> io::Result<()> {
         entry.ok()?.file_name().to_str()?.parse::<i32>().ok().filter(|number| *number > 2)
     });
     for number in numbers {
-        // SAFETY: the number is not -1, and the file is only asked for a flag and given it. A number of no file is an error,
-        // as is that of the folder that was just read.
+        // SAFETY: the number is not -1, and the file is only asked for a flag and given it. A
+        // number of no file is an error, as is that of the folder that was just read.
         let file = unsafe { BorrowedFd::borrow_raw(number) };
         if let Ok(flags) = fcntl_getfd(file) {
             fcntl_setfd(file, flags | FdFlags::CLOEXEC)?;

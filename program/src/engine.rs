@@ -13,7 +13,8 @@ use crate::{args::Engine, failure::Failure, model, signals::Signals};
 /// Where requests come from, and where answers go.
 pub(crate) type Pipes = (Stdin, File);
 
-/// Takes the pipes of this process, and gives up what it does not need. Must be called before any thread is started.
+/// Takes the pipes of this process, and gives up what it does not need. Must be called before any
+/// thread is started.
 pub(crate) fn own_pipes() -> Result<Pipes, Failure> {
     child::own_pipes().map_err(|cause| Failure::because("failed to take over the pipes", cause))
 }

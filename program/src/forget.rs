@@ -45,10 +45,11 @@ pub(crate) async fn run(wanted: Forget) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns what was erased and what stays, and the names of tokens of services that speak for the user, which stay too.
+/// Returns what was erased and what stays, and the names of tokens of services that speak for the
+/// user, which stay too.
 ///
-/// Removes the tokens first, and that of the printed link: with one of them the user would begin anew. Then the folders: the pages tell which files are
-/// theirs, and must still exist.
+/// Removes the tokens first, and that of the printed link: with one of them the user would begin
+/// anew. Then the folders: the pages tell which files are theirs, and must still exist.
 async fn erase(
     store: &SqliteStore,
     wanted: &Forget,
@@ -85,8 +86,8 @@ async fn erase(
     Ok((report, services))
 }
 
-/// Removes the token of the printed link, and with it the logins that it made. Its file does not say whose it is: the next
-/// start makes another for whoever starts.
+/// Removes the token of the printed link, and with it the logins that it made. Its file does not
+/// say whose it is: the next start makes another for whoever starts.
 fn remove_link(database: &Path) -> Result<bool, Failure> {
     let path = beside(database, LINK);
     match fs::remove_file(&path) {

@@ -46,8 +46,8 @@ pub(crate) struct LanguageChoice {
 }
 
 impl LanguageChoice {
-    /// Returns the language that was named: by the option, or by a Korean environment. An English one names none, because
-    /// most machines have it whoever uses them.
+    /// Returns the language that was named: by the option, or by a Korean environment. An English
+    /// one names none, because most machines have it whoever uses them.
     pub(crate) fn named(self) -> Option<UiLanguage> {
         let korean = || Some(UiLanguage::default()).filter(|language| *language == UiLanguage::Ko);
         self.option.or_else(korean)
@@ -63,7 +63,8 @@ impl LanguageChoice {
         self.named().unwrap_or_default()
     }
 
-    /// Returns the language of the program's own texts behind a text of the person, where this one was theirs before.
+    /// Returns the language of the program's own texts behind a text of the person, where this one
+    /// was theirs before.
     pub(crate) fn behind(self, text: &str, before: UiLanguage) -> UiLanguage {
         self.named().unwrap_or_else(|| detected(text).unwrap_or(before))
     }
@@ -82,7 +83,8 @@ impl Default for UiLanguage {
     }
 }
 
-/// Returns the environment's name of its language: the first of these variables that is set, as everywhere.
+/// Returns the environment's name of its language: the first of these variables that is set, as
+/// everywhere.
 fn environment_language(variable: impl Fn(&str) -> Option<String>) -> String {
     let set = |name| variable(name).filter(|value| !value.is_empty());
     ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(set).unwrap_or_default()

@@ -1,4 +1,5 @@
-//! Writes the log to standard error. It contains texts of models, tools and files, none of which may move the cursor.
+//! Writes the log to standard error. It contains texts of models, tools and files, none of which
+//! may move the cursor.
 
 use std::io::{self, Write};
 
@@ -6,7 +7,8 @@ use tracing_subscriber::EnvFilter;
 
 use crate::printable::printable;
 
-/// Reads what is to be logged. The library of MCP writes whole messages below `warn`: it does so only where it is named.
+/// Reads what is to be logged. The library of MCP writes whole messages below `warn`: it does so
+/// only where it is named.
 pub(crate) fn filter(said: &str) -> EnvFilter {
     let filter = EnvFilter::builder().parse_lossy(said);
     if said.contains("rmcp") {

@@ -1,13 +1,16 @@
 //! The program `madang`.
 //!
-//! Each command is a module: `chat`, `call`, `tools`, `ledger` and `verify`, `forget`, `fetch`, `notes`, `stress`,
-//! `serve`, `token`, `mcp` and `mcp_server`, and `engine`, the process in which a model runs.
+//! Each command is a module: `chat`, `call`, `tools`, `ledger` and `verify`, `forget`, `fetch`,
+//! `notes`, `stress`, `serve`, `token`, `mcp` and `mcp_server`, and `engine`, the process in which
+//! a model runs.
 //!
-//! `args` parses the command line, `setup` opens the database and collects the tools, and `model` loads the model. The
-//! command then builds a runtime by the public API of the library, as any application would.
+//! `args` parses the command line, `setup` opens the database and collects the tools, and `model`
+//! loads the model. The command then builds a runtime by the public API of the library, as any
+//! application would.
 //!
 //! - A failure is one sentence that says what to do (`failure`), with its causes under `--verbose`.
-//! - Texts of models, tools and files reach the terminal only through `output`, which makes them harmless (`printable`).
+//! - Texts of models, tools and files reach the terminal only through `output`, which makes them
+//!   harmless (`printable`).
 //! - A signal ends the program in order, and at the latest after 34 seconds (`signals`).
 
 mod args;
@@ -60,7 +63,8 @@ static HEAP: PeakAlloc = PeakAlloc;
 /// The time for the last tasks; the runtime's own shutdown has waited for all that matters.
 const LAST_TASKS: Duration = Duration::from_secs(3);
 
-/// Returns 0 if all turns or calls were processed, and 1 after a failure; clap ends wrong usage with 2.
+/// Returns 0 if all turns or calls were processed, and 1 after a failure; clap ends wrong usage
+/// with 2.
 fn main() -> ExitCode {
     let Args { is_verbose, command } = Args::parse();
     if let Command::Serve(wanted) = &command

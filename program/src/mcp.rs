@@ -1,4 +1,5 @@
-//! MCP servers: their tools for `chat` and `serve`, and `madang mcp`, which looks at them and trusts them.
+//! MCP servers: their tools for `chat` and `serve`, and `madang mcp`, which looks at them and
+//! trusts them.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -84,7 +85,8 @@ fn listed(changes: &[(String, PinnedChange)]) -> String {
     changes.iter().map(line).collect()
 }
 
-/// Describes a server and its tools: the name for the model, what a call asks, and all that the model reads.
+/// Describes a server and its tools: the name for the model, what a call asks, and all that the
+/// model reads.
 fn described(report: &McpServerReport) -> String {
     let mut text = format!("{}\n", report.server);
     if let Some(failure) = &report.failure {
@@ -120,7 +122,8 @@ fn asks(spec: &ToolSpec) -> &'static str {
     }
 }
 
-/// Gives what the model reads of a tool. The bar keeps a description of several lines from looking like lines of ours.
+/// Gives what the model reads of a tool. The bar keeps a description of several lines from looking
+/// like lines of ours.
 fn words(spec: &ToolSpec) -> String {
     let description = spec.description.replace('\n', "\n    | ");
     format!("    | {description}\n    arguments {}\n", spec.parameters)

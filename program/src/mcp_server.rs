@@ -45,7 +45,8 @@ async fn serve(runtime: &Runtime, wanted: &McpServe) -> Result<(), Failure> {
     served.map_err(Failure::of)
 }
 
-/// Reads standard input in a thread of its own: a read that waits must not hold up the end of the program.
+/// Reads standard input in a thread of its own: a read that waits must not hold up the end of the
+/// program.
 fn input() -> Result<DuplexStream, Failure> {
     let (mut pipe, input) = tokio::io::duplex(READ_AHEAD);
     let tasks = Handle::current();

@@ -40,7 +40,8 @@ pub(crate) struct Model {
     pub(crate) model: Arc<dyn ChatModel>,
     /// The text before every chat; the bundled model was trained without one.
     pub(crate) system: Option<&'static str>,
-    /// The name of a remote model in the runtime, which chats keep when the program is started with another.
+    /// The name of a remote model in the runtime, which chats keep when the program is started with
+    /// another.
     name: Option<String>,
     /// The models behind it, by their names.
     others: Vec<(String, RemoteModel)>,

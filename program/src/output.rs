@@ -55,7 +55,8 @@ pub(crate) fn complain(sentence: &str) {
     let _ = writeln!(io::stderr().lock(), "madang: {}", printable(sentence));
 }
 
-/// Prints the end of the program on standard error, with its causes if wanted, and returns the exit code.
+/// Prints the end of the program on standard error, with its causes if wanted, and returns the exit
+/// code.
 pub(crate) fn failure(failure: &Failure, with_causes: bool) -> ExitCode {
     let Failure::Explained { sentence, cause } = failure else { return ExitCode::SUCCESS };
     complain(sentence);
@@ -75,7 +76,8 @@ pub(crate) fn notice(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", printable(text));
 }
 
-/// Prints a line on standard error in faint letters. The sequences around the harmless text are the program's own.
+/// Prints a line on standard error in faint letters. The sequences around the harmless text are the
+/// program's own.
 pub(crate) fn faint_notice(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", style::dim(&printable(text)));
 }

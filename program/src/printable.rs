@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use madang::event::is_visible;
 
-/// Replaces control and format characters, tags, fillers and marks of direction by visible codes. Then no text can move the
-/// cursor, rewrite the screen, or hide a part of itself. Line breaks, tabs and spaces stay, and so do the joiners that some
-/// scripts and emoji are written with.
+/// Replaces control and format characters, tags, fillers and marks of direction by visible codes.
+/// Then no text can move the cursor, rewrite the screen, or hide a part of itself. Line breaks,
+/// tabs and spaces stay, and so do the joiners that some scripts and emoji are written with.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     let is_joiner = |letter| matches!(letter, '\u{200c}' | '\u{200d}');
     shown(
@@ -16,7 +16,8 @@ pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     )
 }
 
-/// Does the same in JSON or beside it, so that a reader of the JSON gets the original text. There joiners are replaced too.
+/// Does the same in JSON or beside it, so that a reader of the JSON gets the original text. There
+/// joiners are replaced too.
 pub(crate) fn printable_json(text: &str) -> Cow<'_, str> {
     shown(text, is_hidden, |letter| {
         let mut units = [0; 2];

@@ -2,7 +2,8 @@
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-/// Makes a bar at 0 on standard error, visible only on a terminal. Dropping its last clone removes it.
+/// Makes a bar at 0 on standard error, visible only on a terminal. Dropping its last clone removes
+/// it.
 pub(crate) fn bar(length: u64, beside: &str) -> ProgressBar {
     let style = ProgressStyle::with_template(&format!("{{bar:30.dim}} {beside}"));
     let style = style.expect("each template is a constant that a test or every run shows");

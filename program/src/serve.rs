@@ -39,7 +39,8 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
         output::notice(&Text::RoomFor { connections }.in_locale(wanted.locale));
     }
     let until = Instant::now() + wanted.wait_for_lock;
-    // This order leaves no database behind if the tokens, the script, the model or the address is unusable.
+    // This order leaves no database behind if the tokens, the script, the model or the address is
+    // unusable.
     let path = setup::database_path(&wanted.tools.database)?;
     let tokens = tokens(&wanted, &path)?;
     let tls = wanted.tls.open().map_err(of_file)?;
@@ -52,7 +53,8 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let mut predecessor = Predecessor { until, signals: &mut signals };
     let mut bound = Vec::new();
     for address in wanted.listen.iter().chain(&wanted.metrics) {
-        // The one before gives its addresses back last. What comes from here on waits in the kernel's queue.
+        // The one before gives its addresses back last. What comes from here on waits in the
+        // kernel's queue.
         let Some(listener) = predecessor.wait(async || bind(address).await).await? else {
             return Ok(());
         };
@@ -144,7 +146,8 @@ impl Predecessor<'_> {
                 Err(InTheWay::Now(_)) if Instant::now() < self.until => {}
                 Err(InTheWay::Now(failure) | InTheWay::Always(failure)) => return Err(failure),
             }
-            // A future of the database is never dropped half done; between two tries nothing is lost.
+            // A future of the database is never dropped half done; between two tries nothing is
+            // lost.
             tokio::select! {
                 () = sleep(TAKE_OVER_POLL) => {}
                 _ = self.signals.next() => return Ok(None),
@@ -266,8 +269,8 @@ struct Said {
     of_metrics: Vec<String>,
 }
 
-/// Says where the server is: lines for programs, and a link for a person. They are printed at once, so that a reader that
-/// leaves behind the first line is not missed.
+/// Says where the server is: lines for programs, and a link for a person. They are printed at once,
+/// so that a reader that leaves behind the first line is not missed.
 fn say(wanted: &Serve, said: &Said, secret: Option<&TokenSecret>) -> Result<(), Failure> {
     let Said { addresses, of_metrics } = said;
     let mut lines: Vec<_> =
@@ -284,7 +287,8 @@ fn say(wanted: &Serve, said: &Said, secret: Option<&TokenSecret>) -> Result<(), 
     output::report(&format!("{}\n", lines.join("\n")))
 }
 
-/// Lets the process have as many open files as it may, of which each stream is one, and gives their number.
+/// Lets the process have as many open files as it may, of which each stream is one, and gives their
+/// number.
 #[cfg(unix)]
 fn raise_open_files() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

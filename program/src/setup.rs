@@ -81,8 +81,8 @@ pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
     Ok(registry)
 }
 
-/// Builds a runtime without its model. If the store is only for reading, it gets only the reading tools. Without a
-/// language, it speaks that of each text.
+/// Builds a runtime without its model. If the store is only for reading, it gets only the reading
+/// tools. Without a language, it speaks that of each text.
 pub(crate) fn builder(
     store: impl Store,
     toolkits: &Toolkits,

@@ -7,8 +7,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::failure::Failure;
 
-/// The longest orderly end; after it the process is ended. It is below the promised 35 s, and above the time that a
-/// shutdown gives to handlers. The ledger has a tool's effect in either case.
+/// The longest orderly end; after it the process is ended. It is below the promised 35 s, and above
+/// the time that a shutdown gives to handlers. The ledger has a tool's effect in either case.
 const LAST_MOMENT: Duration = Duration::from_secs(34);
 
 /// A request of the operating system.
@@ -34,8 +34,8 @@ pub(crate) struct Signals {
 }
 
 impl Signals {
-    /// Listens from now on. After a request to end, the program ends at the last moment even without a call of
-    /// [`next`](Self::next), as when the terminal takes no output.
+    /// Listens from now on. After a request to end, the program ends at the last moment even
+    /// without a call of [`next`](Self::next), as when the terminal takes no output.
     pub(crate) fn new() -> Result<Self, Failure> {
         let terminal_gone = CancellationToken::new();
         let heard = |terminal_gone: &CancellationToken| {
@@ -96,7 +96,8 @@ impl Signals {
     }
 }
 
-/// Ends the process later if it still runs. The thread depends on nothing that the program waits for.
+/// Ends the process later if it still runs. The thread depends on nothing that the program waits
+/// for.
 fn end_at_the_last_moment() {
     let end = || {
         let moment = Instant::now() + LAST_MOMENT;
@@ -132,8 +133,8 @@ mod terminal {
     };
     use tokio_util::sync::CancellationToken;
 
-    /// Reports when the terminal of standard input or output has gone away. The thread waits without using the
-    /// processor, for the whole life of the process.
+    /// Reports when the terminal of standard input or output has gone away. The thread waits
+    /// without using the processor, for the whole life of the process.
     pub(super) fn watch(gone: CancellationToken) {
         let stdin = io::stdin();
         let stdout = io::stdout();

@@ -1,4 +1,5 @@
-//! Bold, faint and red letters for a person, unless the environment says that no terminal sequences are wanted.
+//! Bold, faint and red letters for a person, unless the environment says that no terminal sequences
+//! are wanted.
 
 use std::{env, ffi::OsStr, fmt::Display, sync::LazyLock};
 
@@ -23,8 +24,8 @@ fn styled<'a, S: Display>(text: &'a str, style: impl Fn(&'a str) -> S) -> String
     if *IS_PLAIN { text.to_owned() } else { style(text).to_string() }
 }
 
-/// Whether letters stay plain. The library would leave out the colours alone, and a reader that asks for none has no use
-/// for the rest either.
+/// Whether letters stay plain. The library would leave out the colours alone, and a reader that
+/// asks for none has no use for the rest either.
 static IS_PLAIN: LazyLock<bool> =
     LazyLock::new(|| is_plain(env::var_os("NO_COLOR").as_deref(), env::var_os("TERM").as_deref()));
 

@@ -1,4 +1,5 @@
-//! `madang ledger --verify`: checks that the ledger is unchanged, and tells what the file alone cannot prove.
+//! `madang ledger --verify`: checks that the ledger is unchanged, and tells what the file alone
+//! cannot prove.
 
 use madang::{
     SessionId,
@@ -9,8 +10,9 @@ use serde_json::json;
 
 use crate::{args::Ledger, failure::Failure, output, texts::Text};
 
-/// Prints a line of JSON with the head for each session whose ledger holds, then the limits of the check. Each fault is
-/// one sentence: in triggers and indexes, in approvals and owners without a fitting seal, and in the ledgers.
+/// Prints a line of JSON with the head for each session whose ledger holds, then the limits of the
+/// check. Each fault is one sentence: in triggers and indexes, in approvals and owners without a
+/// fitting seal, and in the ledgers.
 pub(crate) async fn run(store: &SqliteStore, wanted: &Ledger) -> Result<(), Failure> {
     let sessions = match &wanted.session {
         Some(session) => vec![session.clone()],

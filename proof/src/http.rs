@@ -1,4 +1,5 @@
-//! HTTP/1.1, one request a connection, read byte by byte: a body that broke off is told from a whole one.
+//! HTTP/1.1, one request a connection, read byte by byte: a body that broke off is told from a
+//! whole one.
 
 use std::{future::Future, io, net::SocketAddr};
 

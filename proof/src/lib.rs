@@ -1,18 +1,20 @@
-//! The proofs of Madang's promise, for tests only; CONTRIBUTING tells how they are used, and `docs/proof.md` what they
-//! found.
+//! The proofs of Madang's promise, for tests only; CONTRIBUTING tells how they are used, and
+//! `docs/proof.md` what they found.
 //!
-//! A driver disturbs a [`workload`] of people with plans, a model that follows the plans, and tools that leave traces.
-//! The [`oracle`] records, outside of the store, what people were told and what tools did. The [`audit`] compares the
-//! store with the oracle.
+//! A driver disturbs a [`workload`] of people with plans, a model that follows the plans, and tools
+//! that leave traces. The [`oracle`] records, outside of the store, what people were told and what
+//! tools did. The [`audit`] compares the store with the oracle.
 //!
 //! Drivers:
-//! - [`kill`]: a child process is killed with SIGKILL at random moments and at chosen points, again and again on one
-//!   file.
-//! - [`serve`]: a server is killed again and again while its clients submit, read and answer over HTTP.
+//! - [`kill`]: a child process is killed with SIGKILL at random moments and at chosen points, again
+//!   and again on one file.
+//! - [`serve`]: a server is killed again and again while its clients submit, read and answer over
+//!   HTTP.
 //! - [`kill`] once more, around the calls of [`remote`] tools, whose server keeps a book of them.
 //! - [`power`]: the disk after a power cut is built from recorded writes, and opened.
 //! - `failpoints`: each step of the runtime panics, fails, waits or ends the process.
-//! - [`simulation`]: the whole runtime on one thread, with a clock that jumps and a scheduler that draws from a seed.
+//! - [`simulation`]: the whole runtime on one thread, with a clock that jumps and a scheduler that
+//!   draws from a seed.
 //! - [`stress`]: thousands of sessions at once, as fast as the machine is, while much goes wrong.
 //! - [`fuzz`]: random bytes go through dispatch, the parser of tool calls and the envelope.
 //!

@@ -1,7 +1,9 @@
-//! The oracle: records outside of the runtime and of its store what people learned and what tools did.
+//! The oracle: records outside of the runtime and of its store what people learned and what tools
+//! did.
 //!
-//! Each fact is a [`Line`], recorded before its consequences. A [`Witness`] writes lines into an [`Oracle`] and passes
-//! them to the driver's sink. The sink is a pipe out of a process that is killed, a recording of a disk, or nothing.
+//! Each fact is a [`Line`], recorded before its consequences. A [`Witness`] writes lines into an
+//! [`Oracle`] and passes them to the driver's sink. The sink is a pipe out of a process that is
+//! killed, a recording of a disk, or nothing.
 
 use std::{
     collections::BTreeMap,
@@ -39,7 +41,8 @@ pub enum Line {
         /// Whether a turn began.
         began: Began,
     },
-    /// A submit under the key of a turn began another turn, or an answer counted though another had.
+    /// A submit under the key of a turn began another turn, or an answer counted though another
+    /// had.
     Found {
         /// The broken promise.
         counter: Counter,
@@ -290,7 +293,8 @@ pub struct Oracle {
     pub(crate) asks: Vec<Asked>,
     /// The index of the last one that was submitted under a key, by session.
     pub(crate) keyed: BTreeMap<usize, usize>,
-    /// The answers about the import of each session that had one; `None` where the runtime died before.
+    /// The answers about the import of each session that had one; `None` where the runtime died
+    /// before.
     pub(crate) imports: BTreeMap<usize, Option<Began>>,
     /// The ends that the asking persons received.
     pub(crate) ends: Vec<(TurnId, TurnEnding)>,
@@ -306,7 +310,8 @@ pub struct Oracle {
     pub(crate) left: BTreeMap<usize, usize>,
     /// The moment at which the dismissal of a turn was acknowledged.
     pub(crate) dismissed: BTreeMap<TurnId, Timestamp>,
-    /// The moments of each request to end a session's standing approvals, and of its acknowledgement.
+    /// The moments of each request to end a session's standing approvals, and of its
+    /// acknowledgement.
     pub(crate) revoked: Vec<(usize, [Timestamp; 2])>,
     /// The resolutions of unknown effects, and whether the runtime acknowledged each.
     pub(crate) resolved: BTreeMap<CallId, Vec<(EffectResolution, bool)>>,
@@ -435,7 +440,8 @@ impl fmt::Debug for Witness {
     }
 }
 
-/// Reads the token among the arguments of a call, or in their raw text if they were never validated.
+/// Reads the token among the arguments of a call, or in their raw text if they were never
+/// validated.
 pub(crate) fn token_of(arguments: &Value) -> Option<String> {
     let token = |arguments: &Value| Some(arguments.get("token")?.as_str()?.to_owned());
     token(arguments).or_else(|| token(&serde_json::from_str(arguments.as_str()?).ok()?))

@@ -1,6 +1,7 @@
 //! A process that a driver starts with orders, hears and kills.
 //!
-//! A child writes what it knows as lines on standard output, each whole or not at all, whenever it dies.
+//! A child writes what it knows as lines on standard output, each whole or not at all, whenever it
+//! dies.
 
 use std::{
     error::Error,
@@ -46,7 +47,8 @@ pub(crate) struct Lifespan {
     /// The lines that it says at the most.
     pub(crate) lines: u64,
     pub(crate) time: Duration,
-    /// Whether the time begins with the process, in which perhaps nothing runs yet, or with its first line.
+    /// Whether the time begins with the process, in which perhaps nothing runs yet, or with its
+    /// first line.
     pub(crate) is_from_start: bool,
 }
 
@@ -93,12 +95,14 @@ impl Process {
         let _ = tells.write_all(all).await;
     }
 
-    /// Hears the next line; `None` after the last. A process that was killed in mid-write leaves an incomplete one.
+    /// Hears the next line; `None` after the last. A process that was killed in mid-write leaves an
+    /// incomplete one.
     pub(crate) async fn hear(&mut self) -> Option<String> {
         self.lines.next_line().await.ok().flatten()
     }
 
-    /// Hears it until its time is over. Its first line comes within the given patience, however busy the machine is.
+    /// Hears it until its time is over. Its first line comes within the given patience, however
+    /// busy the machine is.
     pub(crate) async fn lives(
         &mut self,
         lifespan: Lifespan,
@@ -126,7 +130,8 @@ impl Process {
         self.child.start_kill().expect("a child can be killed until it was waited for");
     }
 
-    /// Hears the rest of its lines, and requires that it ends by SIGKILL if it was killed, and well otherwise.
+    /// Hears the rest of its lines, and requires that it ends by SIGKILL if it was killed, and well
+    /// otherwise.
     ///
     /// # Errors
     /// How it ended instead, and what it said about that.

@@ -1,7 +1,8 @@
 //! Tools with the names that the conformance suite of MCP calls, over HTTP and without a token.
 //! Serves until it is stopped: the first line that it prints names the address.
 //!
-//! The suite sends no credential and knows only its own names, so it cannot ask the program. Only tests use this.
+//! The suite sends no credential and knows only its own names, so it cannot ask the program. Only
+//! tests use this.
 
 #![expect(clippy::print_stdout, reason = "the suite reads the address")]
 

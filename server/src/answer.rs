@@ -25,8 +25,9 @@ pub(crate) fn json_text(text: Bytes) -> Response {
     (headers, Body::from(text)).into_response()
 }
 
-/// Counts an answer among the bytes on their way to its user, until they are sent. Streams count their pieces
-/// themselves. If there is no room, only an answer to a request that changes nothing is refused.
+/// Counts an answer among the bytes on their way to its user, until they are sent. Streams count
+/// their pieces themselves. If there is no room, only an answer to a request that changes nothing
+/// is refused.
 pub(crate) async fn held(
     shared: &Arc<Shared>,
     user: &UserId,

@@ -1,4 +1,5 @@
-//! Which person can be asked about a call: the one before this client, the same one elsewhere, or none.
+//! Which person can be asked about a call: the one before this client, the same one elsewhere, or
+//! none.
 
 use madang::Asks;
 use serde::{

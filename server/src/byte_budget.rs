@@ -31,7 +31,8 @@ pub(crate) struct BytePermit {
     bytes: u32,
 }
 
-/// The room of one user, as one request sees it. When the last of them is dropped, the user is forgotten.
+/// The room of one user, as one request sees it. When the last of them is dropped, the user is
+/// forgotten.
 #[derive(Debug)]
 struct OfUser {
     user: UserId,
@@ -55,7 +56,8 @@ impl ByteBudget {
         Self { all, users: Arc::default(), max, max_per_user: max_per_user.clamp(1, max) }
     }
 
-    /// Takes room for this user, if there is enough. More than a user may have counts as all that the user may have.
+    /// Takes room for this user, if there is enough. More than a user may have counts as all that
+    /// the user may have.
     ///
     /// # Errors
     /// Returns [`NoRoom`] if there is not enough.
@@ -70,8 +72,8 @@ impl ByteBudget {
         Ok(Arc::new(BytePermit { of_user, all: self.all.clone(), bytes }))
     }
 
-    /// Takes room for this user as soon as there is enough. Those who wait get it in order. If the future is dropped,
-    /// it takes none.
+    /// Takes room for this user as soon as there is enough. Those who wait get it in order. If the
+    /// future is dropped, it takes none.
     pub(crate) async fn take(&self, user: &UserId, bytes: usize) -> Arc<BytePermit> {
         const OPEN: &str = "no semaphore of a budget is closed";
         let bytes = self.part(bytes);
@@ -94,7 +96,8 @@ impl ByteBudget {
 }
 
 impl BytePermit {
-    /// Returns the bytes, and holds the room until the last of them is dropped. Several `Bytes` may share one room.
+    /// Returns the bytes, and holds the room until the last of them is dropped. Several `Bytes` may
+    /// share one room.
     pub(crate) fn hold(self: Arc<Self>, bytes: Bytes) -> Bytes {
         struct Held(
             Bytes,

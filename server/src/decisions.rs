@@ -1,4 +1,5 @@
-//! Decides about approval requests, for all surfaces, if a decision comes twice, late, or about something else.
+//! Decides about approval requests, for all surfaces, if a decision comes twice, late, or about
+//! something else.
 
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ pub(crate) enum Counts {
     Already,
 }
 
-/// Decides for the caller about the approval request of a call. It is safe to decide the same twice.
+/// Decides for the caller about the approval request of a call. It is safe to decide the same
+/// twice.
 ///
 /// # Errors
 /// Returns a problem that says why the decision does not count, and what was decided in its place.
@@ -54,8 +56,9 @@ pub(crate) async fn decide(
 /// How long a session that woke may take to ask again, and another decision to be recorded.
 const DECIDED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Decides about a request. One that is open in the ledger and not in this process is in a state that passes: another
-/// decision is on its way into the ledger, or the session still sleeps after a start.
+/// Decides about a request. One that is open in the ledger and not in this process is in a state
+/// that passes: another decision is on its way into the ledger, or the session still sleeps after a
+/// start.
 async fn decide_in_time(
     shared: &Shared,
     user: &UserId,

@@ -55,7 +55,8 @@ pub(crate) enum Calls {
 /// Waits for the end of a turn. If the future is dropped, nothing is cancelled.
 ///
 /// # Errors
-/// Returns a problem if the turn takes longer, if it outlives this process, or if its events cannot be read.
+/// Returns a problem if the turn takes longer, if it outlives this process, or if its events cannot
+/// be read.
 pub(crate) async fn ended_within(
     shared: &Shared,
     turn: TurnId,

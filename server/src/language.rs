@@ -5,8 +5,8 @@ use std::cmp::Ordering;
 use axum::http::{HeaderMap, header::ACCEPT_LANGUAGE};
 use madang::language::Locale;
 
-/// Returns the one of the two languages that the client prefers, or `None` if it does not say. A `*` prefers both
-/// alike, so it names none.
+/// Returns the one of the two languages that the client prefers, or `None` if it does not say. A
+/// `*` prefers both alike, so it names none.
 pub(crate) fn named(headers: &HeaderMap) -> Option<Locale> {
     let text = headers.get(ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     let mut korean = None;

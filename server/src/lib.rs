@@ -1,13 +1,15 @@
 //! Serves Madang over HTTP: chats, approvals and tools, with streams that survive the server's end.
 //!
-//! A [`Server`] serves a [`Runtime`](madang::Runtime). It listens by itself ([`Server::serve`]), or its
-//! [`router`](Server::router) is merged into another application. A request that a client sends twice under one key is
-//! carried out once. A stream goes on after the last cursor that its reader has, and a person decides about an approval
-//! request on any device.
+//! A [`Server`] serves a [`Runtime`](madang::Runtime). It listens by itself ([`Server::serve`]), or
+//! its [`router`](Server::router) is merged into another application. A request that a client sends
+//! twice under one key is carried out once. A stream goes on after the last cursor that its reader
+//! has, and a person decides about an approval request on any device.
 //!
 //! Invariants:
-//! - A request is answered only after its host, its origin and its credential were checked, in this order.
-//! - A handler that begins something passes it to the runtime before it waits, so a client that leaves cancels nothing.
+//! - A request is answered only after its host, its origin and its credential were checked, in this
+//!   order.
+//! - A handler that begins something passes it to the runtime before it waits, so a client that
+//!   leaves cancels nothing.
 //! - No log, metric or problem has a secret, and no path has a credential.
 //! - Each queue, body, wait and map has a bound in [`ServerLimits`].
 

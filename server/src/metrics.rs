@@ -1,5 +1,5 @@
-//! Records the metrics of the server through the facade, so that the program chooses where they go. Labels are names
-//! and routes, and never an id, a path or a text.
+//! Records the metrics of the server through the facade, so that the program chooses where they go.
+//! Labels are names and routes, and never an id, a path or a text.
 
 use std::time::Duration;
 
@@ -109,7 +109,8 @@ pub(crate) fn decided(surface: &'static str, outcome: &'static str) {
     counter!(DECISIONS, "surface" => surface, "outcome" => outcome).increment(1);
 }
 
-/// Counts a stream that should go on after a cursor: from memory or from the store, and whether it does.
+/// Counts a stream that should go on after a cursor: from memory or from the store, and whether it
+/// does.
 pub(crate) fn resumed(from: &'static str, outcome: &'static str) {
     counter!(RESUMES, "from" => from, "outcome" => outcome).increment(1);
 }
@@ -119,7 +120,8 @@ pub(crate) fn lagged(events: u64) {
     counter!(LAGGED).increment(events);
 }
 
-/// Counts a message that differs from what a surface has streamed of it. It stays at 0 while models keep their word.
+/// Counts a message that differs from what a surface has streamed of it. It stays at 0 while models
+/// keep their word.
 pub(crate) fn rewritten(surface: &'static str) {
     counter!(REWRITES, "surface" => surface).increment(1);
 }

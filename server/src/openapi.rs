@@ -36,7 +36,8 @@ struct ProblemPlace {
     pointer: String,
     /// What is wrong there, in English.
     detail: String,
-    /// The rule of the tool's schema that an edited argument breaks: a keyword of JSON Schema, or a name of ours.
+    /// The rule of the tool's schema that an edited argument breaks: a keyword of JSON Schema, or a
+    /// name of ours.
     rule: Option<&'static str>,
     /// What the rule expects, such as the bound of `maximum` or the types of `type`.
     expected: Option<Value>,

@@ -1,4 +1,5 @@
-//! The options of a server: credentials, origins, bounds, and what the program brings in addition to the runtime.
+//! The options of a server: credentials, origins, bounds, and what the program brings in addition
+//! to the runtime.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -88,8 +89,8 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the name under which clients of OpenAI's protocol find the model that the runtime chooses. The default is
-    /// `madang`. Other models of the runtime have their own names.
+    /// Sets the name under which clients of OpenAI's protocol find the model that the runtime
+    /// chooses. The default is `madang`. Other models of the runtime have their own names.
     #[must_use]
     pub fn model(mut self, name: impl Into<Arc<str>>) -> Self {
         self.model = Some(name.into());
@@ -118,31 +119,32 @@ impl ServerOptions {
         self
     }
 
-    /// Accepts requests without a credential, for this user. Such a server listens only on loopback and on Unix
-    /// sockets.
+    /// Accepts requests without a credential, for this user. Such a server listens only on loopback
+    /// and on Unix sockets.
     #[must_use]
     pub fn open(mut self, user: UserId) -> Self {
         self.open = Some(user);
         self
     }
 
-    /// Sets what requests without a credential may do on an open server. By default they may do what a person's token
-    /// may: everything except looking at others.
+    /// Sets what requests without a credential may do on an open server. By default they may do
+    /// what a person's token may: everything except looking at others.
     #[must_use]
     pub const fn open_scopes(mut self, scopes: TokenScopes) -> Self {
         self.open_scopes = Some(scopes);
         self
     }
 
-    /// Sets the key that seals cookies, and the questions that MCP clients bring back. By default logins and such
-    /// questions end with the process.
+    /// Sets the key that seals cookies, and the questions that MCP clients bring back. By default
+    /// logins and such questions end with the process.
     #[must_use]
     pub fn cookie_key(mut self, key: CookieKey) -> Self {
         self.cookie_key = Some(key);
         self
     }
 
-    /// Sets the address under which the world knows this server, such as that of a proxy with TLS before it.
+    /// Sets the address under which the world knows this server, such as that of a proxy with TLS
+    /// before it.
     #[must_use]
     pub fn public_url(mut self, url: WebOrigin) -> Self {
         self.public_url = Some(url);
@@ -156,23 +158,24 @@ impl ServerOptions {
         self
     }
 
-    /// Sets what becomes of a turn if the client that began it leaves its stream. By default it goes on.
+    /// Sets what becomes of a turn if the client that began it leaves its stream. By default it
+    /// goes on.
     #[must_use]
     pub fn on_disconnect(mut self, policy: OnDisconnect) -> Self {
         self.on_disconnect = policy;
         self
     }
 
-    /// Sets the memory of which chats belong to clients that name none, such as those of OpenAI's protocol, and of
-    /// which requests were sent before. By default it ends with the process.
+    /// Sets the memory of which chats belong to clients that name none, such as those of OpenAI's
+    /// protocol, and of which requests were sent before. By default it ends with the process.
     #[must_use]
     pub fn client_memory(mut self, memory: impl ClientMemory) -> Self {
         self.memory = Some(Arc::new(memory));
         self
     }
 
-    /// Sets how the ledger of a session is checked against the head that a client has kept. A store has its own way,
-    /// such as `SqliteStore::session_ledger`.
+    /// Sets how the ledger of a session is checked against the head that a client has kept. A store
+    /// has its own way, such as `SqliteStore::session_ledger`.
     #[must_use]
     pub fn audit<F>(
         mut self,
@@ -185,9 +188,9 @@ impl ServerOptions {
         self
     }
 
-    /// Sets how the metrics are written for `/metrics`, which a token with the scope `admin` reads. Without this there
-    /// is no such path. [`Server::serve_metrics`](crate::Server::serve_metrics) serves them to a collector without a
-    /// token.
+    /// Sets how the metrics are written for `/metrics`, which a token with the scope `admin` reads.
+    /// Without this there is no such path. [`Server::serve_metrics`](crate::Server::serve_metrics)
+    /// serves them to a collector without a token.
     #[must_use]
     pub fn metrics(mut self, render: impl Fn() -> String + Send + Sync + 'static) -> Self {
         self.extras.metrics = Some(Arc::new(render));

@@ -1,5 +1,5 @@
-//! Defines a route: its method, its path, its rule for the guard, its handler, and what the description of the
-//! interface says of it.
+//! Defines a route: its method, its path, its rule for the guard, its handler, and what the
+//! description of the interface says of it.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -50,7 +50,8 @@ pub(crate) enum Access {
     Scope(TokenScope),
 }
 
-/// An object of a protocol that is described elsewhere, such as OpenAI's. Its reader says what counts of it.
+/// An object of a protocol that is described elsewhere, such as OpenAI's. Its reader says what
+/// counts of it.
 pub(crate) type ForeignObject = serde_json::Map<String, serde_json::Value>;
 
 /// Makes the schema of a type.

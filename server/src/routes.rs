@@ -1,4 +1,5 @@
-//! Has the table of routes, and makes the router from it. A route that is not in the table does not exist.
+//! Has the table of routes, and makes the router from it. A route that is not in the table does not
+//! exist.
 
 use std::sync::{Arc, OnceLock};
 

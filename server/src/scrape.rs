@@ -23,8 +23,9 @@ use crate::{
 pub(crate) fn router(listener: &Listener, render: Arc<RenderMetrics>) -> Router {
     let own = OwnPort { port: listener.port(), is_https: listener.is_https() };
     let site = Site { listeners: vec![own].into(), ..Site::default() };
-    // If only this machine reaches the listener, the guard checks the host and origin of a request, because a page in a
-    // browser can point a name of its own at loopback. If others reach it, no name makes a difference.
+    // If only this machine reaches the listener, the guard checks the host and origin of a request,
+    // because a page in a browser can point a name of its own at loopback. If others reach it, no
+    // name makes a difference.
     let site = listener.is_local().then(|| Arc::new(site));
     let scrape = async move |method: Method, uri: Uri, headers: HeaderMap| {
         if let Some(site) = site {

@@ -37,7 +37,8 @@ use crate::{
     stream::permits::StreamPermits,
 };
 
-/// How many connections of collectors one listener has at once. Two or three ask, a few times a minute.
+/// How many connections of collectors one listener has at once. Two or three ask, a few times a
+/// minute.
 const MAX_COLLECTORS: usize = 32;
 
 /// Serves Madang over HTTP. Clones share one server and are cheap.
@@ -167,21 +168,23 @@ impl Server {
         Ok(Self { shared })
     }
 
-    /// Returns the routes, for another application to merge with its own. The paths begin at the root, and each request
-    /// is guarded as if the server listened itself. Loopback names count with any port, and another host only by
-    /// [`ServerOptions::public_url`].
+    /// Returns the routes, for another application to merge with its own. The paths begin at the
+    /// root, and each request is guarded as if the server listened itself. Loopback names count
+    /// with any port, and another host only by [`ServerOptions::public_url`].
     ///
     /// The application calls [`drain`](Self::drain) before it ends.
     pub fn router(&self) -> Router {
         routes::router(&self.shared)
     }
 
-    /// Serves these listeners until `stop` ends, and then ends in order. Nothing begins any more, and the runtime shuts
-    /// down. Streams publish what still comes, say goodbye and close. A reader that takes nothing is left after
-    /// [`ServerLimits::goodbye_timeout`](crate::ServerLimits::goodbye_timeout). The listeners close last.
+    /// Serves these listeners until `stop` ends, and then ends in order. Nothing begins any more,
+    /// and the runtime shuts down. Streams publish what still comes, say goodbye and close. A
+    /// reader that takes nothing is left after
+    /// [`ServerLimits::goodbye_timeout`](crate::ServerLimits::goodbye_timeout). The listeners close
+    /// last.
     ///
-    /// If the future is dropped, the server ends at once and connections break off. The store keeps everything that was
-    /// published.
+    /// If the future is dropped, the server ends at once and connections break off. The store keeps
+    /// everything that was published.
     ///
     /// # Errors
     /// Returns [`ServeError`] if a listener is not safe, or if the runtime did not end in time.
@@ -213,14 +216,15 @@ impl Server {
         if timeout(self.shared.limits.goodbye_timeout, acceptor.tasks.wait()).await.is_err() {
             info!(open = acceptor.tasks.len(), "connections break off: their readers take nothing");
         }
-        // The listeners are dropped last, because a client that comes back meanwhile waits in the kernel's queue.
+        // The listeners are dropped last, because a client that comes back meanwhile waits in the
+        // kernel's queue.
         drop((loops, listeners));
         ended.map_err(ServeError::Shutdown)
     }
 
-    /// Serves the metrics to everyone who reaches these listeners, without a token, under `/metrics` and nothing else.
-    /// A listener of loopback answers only to loopback names. This goes on while the server drains, until the future is
-    /// dropped.
+    /// Serves the metrics to everyone who reaches these listeners, without a token, under
+    /// `/metrics` and nothing else. A listener of loopback answers only to loopback names. This
+    /// goes on while the server drains, until the future is dropped.
     ///
     /// Without [`ServerOptions::metrics`] there are no metrics, and the future ends at once.
     pub async fn serve_metrics(&self, listeners: Vec<Listener>) {
@@ -251,11 +255,12 @@ impl Server {
         }
     }
 
-    /// Ends in order what this server has begun. Nothing begins any more, the runtime shuts down, and streams publish
-    /// what still comes, say goodbye and close.
+    /// Ends in order what this server has begun. Nothing begins any more, the runtime shuts down,
+    /// and streams publish what still comes, say goodbye and close.
     ///
     /// # Errors
-    /// Returns [`ShutdownError`] if handlers or writes were still running after the runtime's time for the end.
+    /// Returns [`ShutdownError`] if handlers or writes were still running after the runtime's time
+    /// for the end.
     pub async fn drain(&self) -> Result<(), ShutdownError> {
         self.shared.drain.draining.cancel();
         let ended = self.shared.runtime.shutdown().await;

@@ -71,8 +71,8 @@ impl Shared {
     /// Opens a session of this user. Makes it if it does not exist.
     ///
     /// # Errors
-    /// Returns a problem if the session is another user's, the same as for one that does not exist. Returns one too if
-    /// the user makes too many sessions, and if the server is about to end.
+    /// Returns a problem if the session is another user's, the same as for one that does not exist.
+    /// Returns one too if the user makes too many sessions, and if the server is about to end.
     pub(crate) async fn open_session(&self, user: &UserId, id: &str) -> Result<Session, Problem> {
         if self.drain.is_draining() {
             return Err(Problem::draining());
@@ -102,7 +102,8 @@ impl Shared {
     }
 }
 
-/// How often users and services come with requests, users make chats, and addresses come with wrong credentials.
+/// How often users and services come with requests, users make chats, and addresses come with wrong
+/// credentials.
 #[derive(Debug)]
 pub(crate) struct CallerRates {
     since: Instant,

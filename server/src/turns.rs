@@ -1,4 +1,5 @@
-//! Begins turns, for all surfaces: says why a session is busy, and puts a new text in place of an open question.
+//! Begins turns, for all surfaces: says why a session is busy, and puts a new text in place of an
+//! open question.
 
 use std::sync::Arc;
 
@@ -50,11 +51,13 @@ pub(crate) enum Supersede {
     Waiting,
 }
 
-/// Begins a turn, or finds the one that was begun under its key. If the future is dropped, the work goes on to its end,
-/// because a question that was dismissed for a new text would otherwise leave neither.
+/// Begins a turn, or finds the one that was begun under its key. If the future is dropped, the work
+/// goes on to its end, because a question that was dismissed for a new text would otherwise leave
+/// neither.
 ///
 /// # Errors
-/// Returns a problem if none began. The problem of a busy session says which turn runs, and what it asks.
+/// Returns a problem if none began. The problem of a busy session says which turn runs, and what it
+/// asks.
 pub(crate) async fn begin(
     shared: &Arc<Shared>,
     session: &Session,
@@ -106,7 +109,8 @@ pub(crate) async fn last_page(shared: &Shared, session: &Session) -> Result<Sess
     Ok(session.view(ViewPage::of(shared.limits.max_page_bytes)).await?)
 }
 
-/// Dismisses a turn, and returns whether this did it. If this returns true, a restart does not undo the dismissal.
+/// Dismisses a turn, and returns whether this did it. If this returns true, a restart does not undo
+/// the dismissal.
 ///
 /// # Errors
 /// Returns a problem if the session cannot be reached.
@@ -121,7 +125,8 @@ pub(crate) fn named(response: Response, turn: TurnId) -> Response {
     ([(MADANG_TURN, turn.to_string())], response).into_response()
 }
 
-/// Returns a problem if a turn of the session runs, or waits for a person and may not be dismissed for that.
+/// Returns a problem if a turn of the session runs, or waits for a person and may not be dismissed
+/// for that.
 ///
 /// # Errors
 /// Returns the problem of a busy session.
@@ -149,8 +154,8 @@ pub(crate) async fn dismiss_waiting(
     Ok(is_dismissed.then_some(turn))
 }
 
-/// Dismisses the turn that waits for a decision about this very request, and waits for its end. Returns false if none
-/// does.
+/// Dismisses the turn that waits for a decision about this very request, and waits for its end.
+/// Returns false if none does.
 ///
 /// # Errors
 /// Returns a problem if the session cannot be reached.

@@ -14,8 +14,8 @@ use tracing::debug;
 
 use crate::{RunningCall, runtime::shared::SharedRuntime};
 
-/// Decides about a call without a model ([`Call::approver`](crate::Call::approver)). An "always" covers
-/// later calls of the call's session. By default that is a session of its own.
+/// Decides about a call without a model ([`Call::approver`](crate::Call::approver)). An "always"
+/// covers later calls of the call's session. By default that is a session of its own.
 #[derive(Default)]
 #[non_exhaustive]
 pub enum Approver {
@@ -24,8 +24,8 @@ pub enum Approver {
     None,
     /// Decides the request like this.
     Decided(Decision),
-    /// Calls this function with the request. It is called again if the arguments that it edited do not fit the tool. If
-    /// it returns `None`, the request stays open until it expires.
+    /// Calls this function with the request. It is called again if the arguments that it edited do
+    /// not fit the tool. If it returns `None`, the request stays open until it expires.
     Ask(Box<dyn Fn(ApprovalRequest) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
 }
 
@@ -54,7 +54,8 @@ impl Approver {
                 }
             };
             let Some(request) = request else { return };
-            // A request that was lost with the ConfirmActor comes again; the person is not asked again.
+            // A request that was lost with the ConfirmActor comes again; the person is not asked
+            // again.
             match (&decided, &asked) {
                 // A decision that does not count was reported already.
                 (Some(decision), _) => drop(decide(&runtime, &request, decision.clone()).await),

@@ -12,12 +12,14 @@ use madang_actors::{
     approval::{InboxItem, InboxReader},
 };
 
-/// The open approval requests of a user, in all sessions and of calls without a model, as a [`Stream`]. The first item
-/// is a [`Snapshot`](InboxItem::Snapshot) of them, and each later one is a change. [`next`](Self::next) reads the
-/// stream without a crate for streams, and [`User::decide`](crate::User::decide) decides about a request.
+/// The open approval requests of a user, in all sessions and of calls without a model, as a
+/// [`Stream`]. The first item is a [`Snapshot`](InboxItem::Snapshot) of them, and each later one is
+/// a change. [`next`](Self::next) reads the stream without a crate for streams, and
+/// [`User::decide`](crate::User::decide) decides about a request.
 ///
-/// A slow reader holds nothing up. If more than [`Limits::max_inbox_changes`](crate::Limits::max_inbox_changes) changes
-/// are unread, it receives a snapshot again. Dropping the inbox ends it at once; the requests stay open.
+/// A slow reader holds nothing up. If more than
+/// [`Limits::max_inbox_changes`](crate::Limits::max_inbox_changes) changes are unread, it receives
+/// a snapshot again. Dropping the inbox ends it at once; the requests stay open.
 #[derive(Debug)]
 pub struct Inbox {
     reader: InboxReader,
@@ -29,8 +31,8 @@ impl Inbox {
         Self { reader, _permit: permit }
     }
 
-    /// Waits for the next item. Returns `None` after the runtime has shut down; open requests then stay open and are
-    /// asked again after the next start. Dropping the future loses nothing.
+    /// Waits for the next item. Returns `None` after the runtime has shut down; open requests then
+    /// stay open and are asked again after the next start. Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<InboxItem> {
         poll_fn(|context| self.reader.poll_next(context)).await
     }

@@ -14,10 +14,10 @@ pub struct FnModel<F> {
     answer: F,
 }
 
-/// Makes a model from an async function that answers a request: a client of a remote model, or a few lines for a test.
-/// Text that the function pushes into [`Deltas`] is streamed, and the [`Completion`] that it returns counts. The future
-/// is dropped when its completion is cancelled, as when a turn is dismissed with
-/// [`OnDismiss::Stop`](crate::OnDismiss::Stop).
+/// Makes a model from an async function that answers a request: a client of a remote model, or a
+/// few lines for a test. Text that the function pushes into [`Deltas`] is streamed, and the
+/// [`Completion`] that it returns counts. The future is dropped when its completion is cancelled,
+/// as when a turn is dismissed with [`OnDismiss::Stop`](crate::OnDismiss::Stop).
 pub fn from_fn<F, Fut>(name: impl Into<Cow<'static, str>>, answer: F) -> FnModel<F>
 where
     F: Fn(CompletionRequest, Deltas) -> Fut + Send + Sync + 'static,

@@ -1,8 +1,9 @@
 //! Models: the port [`ChatModel`] and its implementations.
 //!
-//! [`from_fn`] makes a model from an async function, which is enough for a remote API or for a test. The feature
-//! `llama` runs a GGUF file in the process, and `child` runs any model in a process of its own. `bundled-model`
-//! includes a small model. `remote` asks models of OpenAI-compatible servers, Anthropic, Gemini and Ollama.
+//! [`from_fn`] makes a model from an async function, which is enough for a remote API or for a
+//! test. The feature `llama` runs a GGUF file in the process, and `child` runs any model in a
+//! process of its own. `bundled-model` includes a small model. `remote` asks models of
+//! OpenAI-compatible servers, Anthropic, Gemini and Ollama.
 //!
 //! ```
 //! use madang::model::{self, Completion};
@@ -12,13 +13,17 @@
 //! });
 //! ```
 //!
-//! A model streams its text as [`CompletionDelta`]s and ends with a [`Completion`] or a [`ModelError`].
+//! A model streams its text as [`CompletionDelta`]s and ends with a [`Completion`] or a
+//! [`ModelError`].
 //!
 //! Invariants:
-//! - A completion ends once: with what the model returns, or by the runtime if the model is late, panics or is full.
+//! - A completion ends once: with what the model returns, or by the runtime if the model is late,
+//!   panics or is full.
 //! - A returned [`Completion`] counts, whatever was streamed before.
-//! - A model ends a cancelled completion soon, with [`ModelError::Cancelled`]. The runtime relies on it.
-//! - At most [`ModelInfo::max_concurrent`] completions of a model run at once. The others wait in a fair queue.
+//! - A model ends a cancelled completion soon, with [`ModelError::Cancelled`]. The runtime relies
+//!   on it.
+//! - At most [`ModelInfo::max_concurrent`] completions of a model run at once. The others wait in a
+//!   fair queue.
 //! - A model never decides whether a tool may run, because the runtime checks each call.
 
 #[cfg(feature = "bundled-model")]

@@ -2,9 +2,9 @@
 
 use std::io;
 
-/// Runs a future to its end on this thread and returns its output. It starts a Tokio runtime for that, so it is meant
-/// for programs without one; a server builds a Tokio runtime itself. Tasks that the future spawned are cancelled when
-/// it ends, so shut the chats' runtime down first.
+/// Runs a future to its end on this thread and returns its output. It starts a Tokio runtime for
+/// that, so it is meant for programs without one; a server builds a Tokio runtime itself. Tasks
+/// that the future spawned are cancelled when it ends, so shut the chats' runtime down first.
 ///
 /// # Errors
 /// The error of the operating system if it provides no timer or no I/O events.

@@ -31,7 +31,8 @@ use crate::{
 /// The longest name of a tool, in bytes, that the interfaces of common models and of MCP accept.
 const PORTABLE_NAME: usize = 64;
 
-/// Builds a [`Runtime`]. It needs at least a store. Without a model it begins no turns, but calls without a model.
+/// Builds a [`Runtime`]. It needs at least a store. Without a model it begins no turns, but calls
+/// without a model.
 ///
 /// ```
 /// # use madang_testing::{FakeTool, MemoryStore, ScriptedModel};
@@ -85,26 +86,28 @@ impl Runtime {
 }
 
 impl Builder {
-    /// Sets the model that answers. If other models are [added](Self::add_model), this one is the first of them and is
-    /// named `default`.
+    /// Sets the model that answers. If other models are [added](Self::add_model), this one is the
+    /// first of them and is named `default`.
     ///
-    /// A runtime without any model runs calls without a model and their questions, and its chats can be read. A text is
-    /// refused with [`Error::NoModel`](crate::Error::NoModel). A turn that an earlier process left open stays open for a
-    /// start with a model: none of it begins, its readers receive
-    /// [`TurnInterrupted`](crate::event::EventKind::TurnInterrupted), and a call that was cut off while it ran gets its
-    /// end.
+    /// A runtime without any model runs calls without a model and their questions, and its chats
+    /// can be read. A text is refused with [`Error::NoModel`](crate::Error::NoModel). A turn that
+    /// an earlier process left open stays open for a start with a model: none of it begins, its
+    /// readers receive [`TurnInterrupted`](crate::event::EventKind::TurnInterrupted), and a call
+    /// that was cut off while it ran gets its end.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel) -> Self {
         self.models.first = Some(Arc::new(model));
         self
     }
 
-    /// Adds a model under this name, after those added before it. A turn chooses a model by its name
-    /// ([`TurnOptions::model`](crate::TurnOptions)). If it chooses none, the first model is asked.
+    /// Adds a model under this name, after those added before it. A turn chooses a model by its
+    /// name ([`TurnOptions::model`](crate::TurnOptions)). If it chooses none, the first model is
+    /// asked.
     ///
-    /// If a model is overloaded, or loses its connection before it has said anything, the model added next is asked
-    /// instead. A model added earlier never is, so the text of a turn that chose the last model goes to no other. Each
-    /// model has a queue of its own, which users share independently of the other queues.
+    /// If a model is overloaded, or loses its connection before it has said anything, the model
+    /// added next is asked instead. A model added earlier never is, so the text of a turn that
+    /// chose the last model goes to no other. Each model has a queue of its own, which users share
+    /// independently of the other queues.
     ///
     /// ```
     /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
@@ -129,9 +132,9 @@ impl Builder {
         self
     }
 
-    /// Sets the function that returns the name of a session's model. Its result takes precedence over the first model,
-    /// and a turn's own choice takes precedence over its result. It is called for each turn that chooses no model, so
-    /// it must not block.
+    /// Sets the function that returns the name of a session's model. Its result takes precedence
+    /// over the first model, and a turn's own choice takes precedence over its result. It is called
+    /// for each turn that chooses no model, so it must not block.
     #[must_use]
     pub fn model_of(
         mut self,
@@ -141,15 +144,16 @@ impl Builder {
         self
     }
 
-    /// Sets the weights of users that wait for a model at the same time: a user with twice the weight of another is
-    /// served twice as many tokens. By default all users have the same weight.
+    /// Sets the weights of users that wait for a model at the same time: a user with twice the
+    /// weight of another is served twice as many tokens. By default all users have the same weight.
     #[must_use]
     pub fn weights(mut self, weight: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
         self.weights = UserWeights::new(weight);
         self
     }
 
-    /// Sets the store that keeps the chats and the ledger. Transactional tools write in its transactions.
+    /// Sets the store that keeps the chats and the ledger. Transactional tools write in its
+    /// transactions.
     #[must_use]
     pub fn store(mut self, store: impl Store) -> Self {
         self.store = Some(Arc::new(store));
@@ -184,37 +188,38 @@ impl Builder {
         self
     }
 
-    /// Makes the chats that are first opened in this runtime temporary. Their texts and the instructions of their turns
-    /// are erased from the store when the runtime shuts down or, after a crash, at the next start of any runtime. A
-    /// turn that was still open then ends as cut off, and standing approvals of these chats are revoked.
+    /// Makes the chats that are first opened in this runtime temporary. Their texts and the
+    /// instructions of their turns are erased from the store when the runtime shuts down or, after
+    /// a crash, at the next start of any runtime. A turn that was still open then ends as cut off,
+    /// and standing approvals of these chats are revoked.
     ///
-    /// The ledger of their calls is kept. A database's file also keeps the bytes that a deletion leaves in it until the
-    /// store writes there again.
+    /// The ledger of their calls is kept. A database's file also keeps the bytes that a deletion
+    /// leaves in it until the store writes there again.
     #[must_use]
     pub fn temporary_chats(mut self) -> Self {
         self.has_temporary_chats = true;
         self
     }
 
-    /// Sets the language of turns and calls that name none. By default, the language of a turn is that of the user's
-    /// text, and the language of a call is that of its arguments.
+    /// Sets the language of turns and calls that name none. By default, the language of a turn is
+    /// that of the user's text, and the language of a call is that of its arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
         self.language = Some(tag);
         self
     }
 
-    /// Adds a language in which the runtime can write its own sentences, in addition to English and Korean. A turn or
-    /// call chooses it by its tag.
+    /// Adds a language in which the runtime can write its own sentences, in addition to English and
+    /// Korean. A turn or call chooses it by its tag.
     #[must_use]
     pub fn add_language(mut self, language: &'static dyn Language) -> Self {
         self.languages.push(language);
         self
     }
 
-    /// Sets the time zone of turns and calls that name none, if their user has none either. The name is an IANA name,
-    /// such as `Asia/Seoul`. By default it is the machine's zone at the start, as `TZ` or the system's settings name
-    /// it.
+    /// Sets the time zone of turns and calls that name none, if their user has none either. The
+    /// name is an IANA name, such as `Asia/Seoul`. By default it is the machine's zone at the
+    /// start, as `TZ` or the system's settings name it.
     #[must_use]
     pub fn time_zone(mut self, name: impl Into<Arc<str>>) -> Self {
         self.time_zones.of_all = Some(name.into());
@@ -222,8 +227,8 @@ impl Builder {
     }
 
     /// Sets the function that returns a user's own time zone. Its result takes precedence over
-    /// [`time_zone`](Self::time_zone), and a zone that a turn or call names takes precedence over its result. It is
-    /// called for each turn and call that names none, so it must not block.
+    /// [`time_zone`](Self::time_zone), and a zone that a turn or call names takes precedence over
+    /// its result. It is called for each turn and call that names none, so it must not block.
     #[must_use]
     pub fn time_zone_of(
         mut self,
@@ -240,23 +245,25 @@ impl Builder {
         self
     }
 
-    /// Adds a value that tools read by its type with `ToolContext::extension`. It replaces an earlier value of the same
-    /// type.
+    /// Adds a value that tools read by its type with `ToolContext::extension`. It replaces an
+    /// earlier value of the same type.
     #[must_use]
     pub fn extension<T: Any + Send + Sync>(mut self, value: T) -> Self {
         self.extensions.insert(TypeId::of::<T>(), Box::new(value));
         self
     }
 
-    /// Replaces the process's panic hook when the runtime starts. The new hook logs panics through `tracing` with a
-    /// backtrace, whatever `RUST_BACKTRACE` says. Unexpected failures of handlers are logged with a backtrace as well.
+    /// Replaces the process's panic hook when the runtime starts. The new hook logs panics through
+    /// `tracing` with a backtrace, whatever `RUST_BACKTRACE` says. Unexpected failures of handlers
+    /// are logged with a backtrace as well.
     #[must_use]
     pub fn panic_hook(mut self) -> Self {
         self.has_panic_hook = true;
         self
     }
 
-    /// Starts the runtime on the current Tokio runtime. Dropping the future stops what it has started.
+    /// Starts the runtime on the current Tokio runtime. Dropping the future stops what it has
+    /// started.
     ///
     /// # Errors
     /// [`BuildError`] says what is missing or does not fit.

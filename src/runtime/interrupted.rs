@@ -26,9 +26,9 @@ struct CutOff {
 }
 
 impl Interrupted {
-    /// Reads the interrupted sessions, and ends open calls that belong to none of their turns: calls without a model,
-    /// whose caller ended with its process. Also returns the calls whose end the store did not take, for
-    /// [`AbandonedCalls::end_later`].
+    /// Reads the interrupted sessions, and ends open calls that belong to none of their turns:
+    /// calls without a model, whose caller ended with its process. Also returns the calls whose end
+    /// the store did not take, for [`AbandonedCalls::end_later`].
     pub(crate) async fn find(
         handles: &RuntimeHandles,
     ) -> Result<(Self, AbandonedCalls), StoreError> {
@@ -49,7 +49,8 @@ impl Interrupted {
         Ok((Self(Mutex::new(interrupted)), abandoned))
     }
 
-    /// Removes a session from the list. Returns true the first time, and false if it is not in the list.
+    /// Removes a session from the list. Returns true the first time, and false if it is not in the
+    /// list.
     pub(crate) fn take(&self, session: &SessionId) -> bool {
         self.sessions().remove(session).is_some()
     }

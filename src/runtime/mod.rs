@@ -31,7 +31,8 @@ use model_choice::ModelChoice;
 use shared::SharedRuntime;
 use time_zone::TimeZones;
 
-/// Many concurrent chats that share one or more models, one store and one set of tools. It is cheap to clone.
+/// Many concurrent chats that share one or more models, one store and one set of tools. It is cheap
+/// to clone.
 ///
 /// Dropping every clone does not stop running turns and calls. [`Runtime::shutdown`] does.
 ///
@@ -130,24 +131,27 @@ impl Runtime {
         !self.shared.handles.models.is_empty()
     }
 
-    /// Returns the names of the models, in the order in which they replace each other. A turn can choose each of them.
-    /// The iterator is empty if there is no model, or the only model has no name.
+    /// Returns the names of the models, in the order in which they replace each other. A turn can
+    /// choose each of them. The iterator is empty if there is no model, or the only model has no
+    /// name.
     pub fn models(&self) -> impl Iterator<Item = &ModelName> {
         self.shared.handles.models.names()
     }
 
-    /// Reads the tool calls of all users that match the filter, in the order in which they were proposed. A filter
-    /// without a limit returns all of them. [`User::ledger`](crate::User::ledger) reads those of one user.
+    /// Reads the tool calls of all users that match the filter, in the order in which they were
+    /// proposed. A filter without a limit returns all of them.
+    /// [`User::ledger`](crate::User::ledger) reads those of one user.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins [after a
-    /// call](LedgerFilter::behind) that its user or session does not have.
+    /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins
+    /// [after a call](LedgerFilter::behind) that its user or session does not have.
     pub async fn ledger(&self, filter: &LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
         self.shared.store().calls(filter).await
     }
 
-    /// Returns whether the runtime can serve, and otherwise which of its actors cannot. After shutdown it cannot. The
-    /// store also counts as unhealthy while a handler that holds its transaction blocks its thread.
+    /// Returns whether the runtime can serve, and otherwise which of its actors cannot. After
+    /// shutdown it cannot. The store also counts as unhealthy while a handler that holds its
+    /// transaction blocks its thread.
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &self.shared;
@@ -160,30 +164,31 @@ impl Runtime {
         shared.handles.health.borrow().clone()
     }
 
-    /// Returns the number of sessions in memory: those that are awake, and sleeping ones that have a handle or a
-    /// subscriber.
+    /// Returns the number of sessions in memory: those that are awake, and sleeping ones that have
+    /// a handle or a subscriber.
     #[must_use]
     pub fn sessions_in_memory(&self) -> usize {
         self.shared.sessions.count()
     }
 
-    /// Returns the number of sessions that the end of an earlier process cut off in mid-turn and that have not woken
-    /// yet. Opening one, or [`resume_open`](Self::resume_open), wakes it.
+    /// Returns the number of sessions that the end of an earlier process cut off in mid-turn and
+    /// that have not woken yet. Opening one, or [`resume_open`](Self::resume_open), wakes it.
     #[must_use]
     pub fn interrupted_sessions(&self) -> usize {
         self.shared.interrupted.count()
     }
 
-    /// Shuts down in order: no new turns begin, models stop, handlers that have begun finish and commit, and the store
-    /// is closed last. This takes at most `Limits::shutdown_timeout`. Until it is done, chats can be read, turns
-    /// dismissed and effects resolved.
+    /// Shuts down in order: no new turns begin, models stop, handlers that have begun finish and
+    /// commit, and the store is closed last. This takes at most `Limits::shutdown_timeout`. Until
+    /// it is done, chats can be read, turns dismissed and effects resolved.
     ///
-    /// Running turns stay open in the store together with their questions, and go on after the next start. Turns of a
-    /// [temporary chat](crate::Builder::temporary_chats) that are still open end with the next start.
+    /// Running turns stay open in the store together with their questions, and go on after the next
+    /// start. Turns of a [temporary chat](crate::Builder::temporary_chats) that are still open end
+    /// with the next start.
     ///
     /// # Errors
-    /// [`ShutdownError`] if handlers or writes were still running at the end of that time. They go on, and shutdown can
-    /// be tried again.
+    /// [`ShutdownError`] if handlers or writes were still running at the end of that time. They go
+    /// on, and shutdown can be tried again.
     pub async fn shutdown(&self) -> Result<(), ShutdownError> {
         let shared = &self.shared;
         shared.context.closing.cancel();

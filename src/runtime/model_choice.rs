@@ -22,8 +22,8 @@ pub(crate) struct ModelList {
 }
 
 impl ModelList {
-    /// Returns all models with their names, in the order in which they replace each other. A single model needs no
-    /// name.
+    /// Returns all models with their names, in the order in which they replace each other. A single
+    /// model needs no name.
     pub(crate) fn named(self) -> Result<Vec<NamedModel>, BuildError> {
         let Self { first, named } = self;
         let mut models = Vec::with_capacity(named.len() + 1);
@@ -56,8 +56,8 @@ pub(crate) struct ModelChoice {
 pub(crate) type OfSession = dyn Fn(&UserId, &SessionId) -> Option<Arc<str>> + Send + Sync;
 
 impl ModelChoice {
-    /// Returns the name of the model that the turn chose, or else of the session's model, or else of the first. Returns
-    /// `None` if the only model has no name.
+    /// Returns the name of the model that the turn chose, or else of the session's model, or else
+    /// of the first. Returns `None` if the only model has no name.
     pub(crate) fn of(
         &self,
         (user, session): (&UserId, &SessionId),

@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{Runtime, error::Error, runtime::shared::SharedRuntime};
 
 impl Runtime {
-    /// Wakes every session that was cut off in mid-turn before this start, so that its turn goes on without a caller.
-    /// At most `Limits::max_resuming_sessions` of them go on at the same time. Returns their number after each turn has
-    /// ended or waits for a person. Without a model the turns stay open, and only calls that were cut off get their
-    /// end.
+    /// Wakes every session that was cut off in mid-turn before this start, so that its turn goes on
+    /// without a caller. At most `Limits::max_resuming_sessions` of them go on at the same time.
+    /// Returns their number after each turn has ended or waits for a person. Without a model the
+    /// turns stay open, and only calls that were cut off get their end.
     ///
     /// Dropping the future wakes no further sessions. Those that are awake go on.
     pub async fn resume_open(&self) -> usize {
@@ -40,9 +40,10 @@ impl Runtime {
 }
 
 impl SharedRuntime {
-    /// Wakes the sessions of this user that were cut off with an open approval request, so that the request is asked
-    /// again. Waits for that, at most `Limits::ask_timeout`. Other sessions that were cut off stay asleep, because they
-    /// would go on to the model, and only `resume_open` bounds how many do so.
+    /// Wakes the sessions of this user that were cut off with an open approval request, so that the
+    /// request is asked again. Waits for that, at most `Limits::ask_timeout`. Other sessions that
+    /// were cut off stay asleep, because they would go on to the model, and only `resume_open`
+    /// bounds how many do so.
     pub(crate) async fn ask_again(&self, user: &UserId) {
         let sessions = self.interrupted.take_asking(user, self.clock().now());
         let slot = |session| self.sessions.slot(&session, user, self.limits());
@@ -57,8 +58,8 @@ impl SharedRuntime {
     }
 }
 
-/// Wakes a session. The future waits until its turn has ended or waits for a person. The request is sent before the
-/// future is polled, so the session wakes even if the future is dropped.
+/// Wakes a session. The future waits until its turn has ended or waits for a person. The request is
+/// sent before the future is polled, so the session wakes even if the future is dropped.
 fn goes_on(
     runtime: &SharedRuntime,
     slot: &Arc<SessionSlot>,

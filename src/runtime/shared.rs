@@ -1,4 +1,5 @@
-//! What all handles of a runtime share: its actors, its sessions, and how a request reaches a session.
+//! What all handles of a runtime share: its actors, its sessions, and how a request reaches a
+//! session.
 
 use std::sync::{
     Arc,
@@ -56,8 +57,8 @@ impl SharedRuntime {
         self.context.store.store()
     }
 
-    /// Sends a request through a session's slot, and wakes the session if it sleeps. On `Ok` the session has the
-    /// request, or receives it when it wakes.
+    /// Sends a request through a session's slot, and wakes the session if it sleeps. On `Ok` the
+    /// session has the request, or receives it when it wakes.
     pub(crate) fn send(
         &self,
         slot: &Arc<SessionSlot>,
@@ -85,7 +86,8 @@ impl SharedRuntime {
         }
     }
 
-    /// Returns whether nothing may begin or go on any more. Chats can still be read, and turns dismissed.
+    /// Returns whether nothing may begin or go on any more. Chats can still be read, and turns
+    /// dismissed.
     pub(crate) fn is_closing(&self) -> bool {
         self.context.closing.is_cancelled()
     }

@@ -1,4 +1,5 @@
-//! Erases the texts of temporary chats, when a runtime shuts down and at the next start after a crash.
+//! Erases the texts of temporary chats, when a runtime shuts down and at the next start after a
+//! crash.
 
 use madang_actors::{
     port::{StoreError, TemporaryChat, Write},
@@ -8,8 +9,8 @@ use madang_actors::{
 /// The number of chats that are listed at once, so that a list takes at most some hundred KiB.
 const CHATS_AT_ONCE: usize = 1_000;
 
-/// Erases the texts of all temporary chats, none of which is awake. If one is opened later, it is an empty chat without
-/// standing approvals.
+/// Erases the texts of all temporary chats, none of which is awake. If one is opened later, it is
+/// an empty chat without standing approvals.
 pub(super) async fn erase(handles: &RuntimeHandles) -> Result<(), StoreError> {
     loop {
         let chats = handles.store.store().temporary(CHATS_AT_ONCE).await?;

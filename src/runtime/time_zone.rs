@@ -66,7 +66,8 @@ fn machines() -> Arc<str> {
     }
 }
 
-/// Returns the name of a zone. If it has none, returns the rule of `TZ`, or the zone's present offset.
+/// Returns the name of a zone. If it has none, returns the rule of `TZ`, or the zone's present
+/// offset.
 fn named(zone: &TimeZone, setting: &str) -> Arc<str> {
     if let Some(name) = zone.iana_name() {
         return name.into();

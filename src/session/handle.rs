@@ -23,7 +23,8 @@ use crate::{
 
 /// A handle to one chat of one user. It is cheap to clone, and dropping it cancels nothing.
 ///
-/// [`send`](Self::send) begins a [`Turn`]. Its events show what its tools did, and ask for approvals:
+/// [`send`](Self::send) begins a [`Turn`]. Its events show what its tools did, and ask for
+/// approvals:
 ///
 /// ```
 /// # use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};
@@ -76,8 +77,8 @@ impl Session {
         self.slot.user()
     }
 
-    /// Sends the user's text, and returns the turn that it begins after the text is stored. If a tool needs an
-    /// approval, the user is asked. Dropping the [`Turn`] cancels nothing.
+    /// Sends the user's text, and returns the turn that it begins after the text is stored. If a
+    /// tool needs an approval, the user is asked. Dropping the [`Turn`] cancels nothing.
     ///
     /// # Errors
     /// [`Error`] says why no turn began.
@@ -85,8 +86,9 @@ impl Session {
         self.send_with(text, TurnOptions::default()).await
     }
 
-    /// Sends the user's text with options of its own. If the options have an idempotency key, a repeated text begins
-    /// nothing. It returns the turn that the text began the first time, whether that turn still runs or has ended.
+    /// Sends the user's text with options of its own. If the options have an idempotency key, a
+    /// repeated text begins nothing. It returns the turn that the text began the first time,
+    /// whether that turn still runs or has ended.
     ///
     /// # Errors
     /// [`Error`] says why no turn began.
@@ -117,7 +119,8 @@ impl Session {
         Ok(Turn::new(id, self.slot.clone(), self.runtime.clone(), end, live))
     }
 
-    /// Returns the running turn, if there is one. Another handle may have begun it, or it may go on after a crash.
+    /// Returns the running turn, if there is one. Another handle may have begun it, or it may go on
+    /// after a crash.
     ///
     /// # Errors
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
@@ -127,15 +130,16 @@ impl Session {
         Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
 
-    /// Dismisses the running turn, whichever it is. [`dismiss_turn`](Self::dismiss_turn) dismisses one by its id. No
-    /// bound refuses a dismissal.
+    /// Dismisses the running turn, whichever it is. [`dismiss_turn`](Self::dismiss_turn) dismisses
+    /// one by its id. No bound refuses a dismissal.
     ///
-    /// By default ([`OnDismiss::Stop`](crate::OnDismiss::Stop)) the model and open questions end at once, and nothing
-    /// more begins. With [`OnDismiss::Finish`](crate::OnDismiss::Finish) only open questions end, and the turn runs to
-    /// its end. In both cases a handler that runs is not cancelled.
+    /// By default ([`OnDismiss::Stop`](crate::OnDismiss::Stop)) the model and open questions end at
+    /// once, and nothing more begins. With [`OnDismiss::Finish`](crate::OnDismiss::Finish) only
+    /// open questions end, and the turn runs to its end. In both cases a handler that runs is not
+    /// cancelled.
     ///
-    /// The dismissal is stored after what that handler writes, and [`Dismissed::stored`] waits for it. Dropping the
-    /// future or the [`Dismissed`] does not take the dismissal back.
+    /// The dismissal is stored after what that handler writes, and [`Dismissed::stored`] waits for
+    /// it. Dropping the future or the [`Dismissed`] does not take the dismissal back.
     ///
     /// # Errors
     /// [`Error::NoTurn`] if no turn runs, [`Error::Closed`] if the session cannot be reached.
@@ -143,8 +147,8 @@ impl Session {
         self.ask(|reply| SessionRequest::Dismiss { only: None, reply }).await.map(Dismissed::new)
     }
 
-    /// Clears the chat: the person's view and the model's prompt begin anew, and standing approvals end. Stored
-    /// messages and the ledger are kept.
+    /// Clears the chat: the person's view and the model's prompt begin anew, and standing approvals
+    /// end. Stored messages and the ledger are kept.
     ///
     /// # Errors
     /// [`Error`] says why the chat was not cleared.
@@ -152,7 +156,8 @@ impl Session {
         self.ask(|reply| SessionRequest::Clear { reply }).await
     }
 
-    /// Returns the view that a screen shows, with all entries of the chat. [`view`](Self::view) returns a page of them.
+    /// Returns the view that a screen shows, with all entries of the chat. [`view`](Self::view)
+    /// returns a page of them.
     ///
     /// # Errors
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
@@ -160,8 +165,8 @@ impl Session {
         self.view(ViewPage::ALL).await
     }
 
-    /// Returns the view with one page of its entries: the last ones, or those before an earlier page. A long chat is
-    /// read in pages, from its end.
+    /// Returns the view with one page of its entries: the last ones, or those before an earlier
+    /// page. A long chat is read in pages, from its end.
     ///
     /// # Errors
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
@@ -169,24 +174,25 @@ impl Session {
         self.ask(|reply| SessionRequest::State { page, reply }).await
     }
 
-    /// Subscribes to the events from now on. If a turn went on after a crash and nobody has subscribed since, the
-    /// events begin with its resumption.
+    /// Subscribes to the events from now on. If a turn went on after a crash and nobody has
+    /// subscribed since, the events begin with its resumption.
     ///
-    /// Each subscriber reads at its own pace. A slow one receives [`StreamItem::Lagged`], and then the missed events
-    /// from the store.
+    /// Each subscriber reads at its own pace. A slow one receives [`StreamItem::Lagged`], and then
+    /// the missed events from the store.
     #[must_use]
     pub fn subscribe(&self) -> Subscription {
         self.slot.subscribe(&self.runtime.context.calls)
     }
 
     /// Subscribes to the events after the cursor of the last event read
-    /// ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)), even if the session has slept or the process has
-    /// ended since. The stored events come first, then the new ones.
-    /// [`EventCursor::START`](crate::event::EventCursor::START) reads from the beginning. Each entry of the chat and
-    /// each end of a turn comes once and in order.
+    /// ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)), even if the session has
+    /// slept or the process has ended since. The stored events come first, then the new ones.
+    /// [`EventCursor::START`](crate::event::EventCursor::START) reads from the beginning. Each
+    /// entry of the chat and each end of a turn comes once and in order.
     ///
-    /// Events of progress are repeated if they are still in memory. A [`FeedCursor`] also says which of them the reader
-    /// knows, so they come only once while anything of the session is in memory.
+    /// Events of progress are repeated if they are still in memory. A [`FeedCursor`] also says
+    /// which of them the reader knows, so they come only once while anything of the session is in
+    /// memory.
     ///
     /// # Errors
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be woken.
@@ -199,8 +205,9 @@ impl Session {
         Ok(self.slot.subscribe_after(cursor, &self.runtime.context.calls))
     }
 
-    /// Decides about an approval request of this session. Exactly one decision wins, and it counts after it is
-    /// recorded. Edited arguments that do not fit the tool are refused with their problems, and the request stays open.
+    /// Decides about an approval request of this session. Exactly one decision wins, and it counts
+    /// after it is recorded. Edited arguments that do not fit the tool are refused with their
+    /// problems, and the request stays open.
     ///
     /// # Errors
     /// [`DecisionError`] says why the decision does not count.
@@ -212,8 +219,9 @@ impl Session {
         self.runtime.decide(self.user(), request.call, request.digest, decision).await
     }
 
-    /// Reads the standing approvals of this session in the order in which they were given. Their tools run without a
-    /// question. They survive sleep and restarts, and end when they are revoked or the chat is cleared.
+    /// Reads the standing approvals of this session in the order in which they were given. Their
+    /// tools run without a question. They survive sleep and restarts, and end when they are revoked
+    /// or the chat is cleared.
     ///
     /// # Errors
     /// [`Error::Store`] if the store cannot be read.
@@ -222,8 +230,8 @@ impl Session {
         Ok(rows.iter().filter_map(LedgerRow::standing_approval).collect())
     }
 
-    /// Revokes the standing approvals of this tool in this session, so that its next call needs a question again. A
-    /// call that has begun goes on. Without such an approval nothing changes.
+    /// Revokes the standing approvals of this tool in this session, so that its next call needs a
+    /// question again. A call that has begun goes on. Without such an approval nothing changes.
     ///
     /// # Errors
     /// [`Error::Store`] if the end could not be recorded.
@@ -246,9 +254,10 @@ impl Session {
         }
     }
 
-    /// Reads the calls of this session whose effect is unknown, in the order in which they were proposed. Their tools
-    /// work outside of the store and passed their deadline, failed unexpectedly, or were cut off by the end of the
-    /// process. Some of them may still run, and report their effect themselves when they end.
+    /// Reads the calls of this session whose effect is unknown, in the order in which they were
+    /// proposed. Their tools work outside of the store and passed their deadline, failed
+    /// unexpectedly, or were cut off by the end of the process. Some of them may still run, and
+    /// report their effect themselves when they end.
     ///
     /// # Errors
     /// [`Error::Store`] if the store cannot be read.
@@ -256,12 +265,13 @@ impl Session {
         self.calls(LedgerFilter::unresolved()).await
     }
 
-    /// Records what the user has found out about a call whose effect was unknown. From then on the model reads the
-    /// resolution with the call, subscribers receive [`EventKind::ToolCallResolved`](crate::event::EventKind), and the
-    /// ledger names the user.
+    /// Records what the user has found out about a call whose effect was unknown. From then on the
+    /// model reads the resolution with the call, subscribers receive
+    /// [`EventKind::ToolCallResolved`](crate::event::EventKind), and the ledger names the user.
     ///
-    /// A resolution cannot be taken back, and exactly one wins. After a person or the late end of the handler has
-    /// resolved the call, each later caller receives [`Error::NotUnknown`]. Dropping the future cancels nothing.
+    /// A resolution cannot be taken back, and exactly one wins. After a person or the late end of
+    /// the handler has resolved the call, each later caller receives [`Error::NotUnknown`].
+    /// Dropping the future cancels nothing.
     ///
     /// # Errors
     /// [`Error`] says why the resolution does not count.
@@ -306,7 +316,8 @@ impl madang_actors::supervisor::InspectSession for Session {
     }
 }
 
-/// Returns whether this turn began after the subscription did. A turn's first event is published before `send` returns.
+/// Returns whether this turn began after the subscription did. A turn's first event is published
+/// before `send` returns.
 fn begins_in(live: &Subscription, turn: TurnId) -> bool {
     let mut probe = live.clone();
     std::iter::from_fn(|| probe.try_next()).any(|item| match item {

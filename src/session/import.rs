@@ -8,13 +8,13 @@ use madang_actors::{
 use crate::Session;
 
 impl Session {
-    /// Begins the chat with a history that was kept elsewhere, in order. The messages are stored in one write, as a
-    /// turn of their own that has ended, and its id is returned. Readers receive each message with
-    /// [`EntryOrigin::Imported`](crate::event::EntryOrigin::Imported), and later turns read them like any other
-    /// message.
+    /// Begins the chat with a history that was kept elsewhere, in order. The messages are stored in
+    /// one write, as a turn of their own that has ended, and its id is returned. Readers receive
+    /// each message with [`EntryOrigin::Imported`](crate::event::EntryOrigin::Imported), and later
+    /// turns read them like any other message.
     ///
-    /// Only a chat without any entry accepts a history. If two imports meet, one wins, and no turn begins between the
-    /// messages. Dropping the future cancels nothing.
+    /// Only a chat without any entry accepts a history. If two imports meet, one wins, and no turn
+    /// begins between the messages. Dropping the future cancels nothing.
     ///
     /// ```
     /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};

@@ -13,12 +13,13 @@ use crate::{
 };
 
 impl Session {
-    /// Returns the status of a turn of this session, however long ago it ended. Returns `None` if no such turn has
-    /// begun. An ended turn is read from the store, which does not wake the session.
+    /// Returns the status of a turn of this session, however long ago it ended. Returns `None` if
+    /// no such turn has begun. An ended turn is read from the store, which does not wake the
+    /// session.
     ///
     /// # Errors
-    /// [`Error::Store`] if the store cannot be read. [`Error::Overloaded`] or [`Error::Closed`] if the turn is open and
-    /// the session cannot be reached.
+    /// [`Error::Store`] if the store cannot be read. [`Error::Overloaded`] or [`Error::Closed`] if
+    /// the turn is open and the session cannot be reached.
     pub async fn turn_status(&self, turn: TurnId) -> Result<Option<TurnStatus>, Error> {
         let Some(mut stored) = self.stored_turn(turn).await? else { return Ok(None) };
         if stored.end.is_none() {
@@ -33,9 +34,9 @@ impl Session {
         TurnStatus::ended(turn, stored).ok_or(Error::Closed).map(Some)
     }
 
-    /// Dismisses this turn as [`dismiss`](Self::dismiss) does, and no other: a dismissal that comes late never affects
-    /// the next turn. Returns `None` if the turn does not run, or if [`When::Waits`] asks for an open question and
-    /// there is none. No bound refuses a dismissal.
+    /// Dismisses this turn as [`dismiss`](Self::dismiss) does, and no other: a dismissal that comes
+    /// late never affects the next turn. Returns `None` if the turn does not run, or if
+    /// [`When::Waits`] asks for an open question and there is none. No bound refuses a dismissal.
     ///
     /// # Errors
     /// [`Error::Closed`] if the session cannot be reached.

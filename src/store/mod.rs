@@ -1,18 +1,21 @@
-//! Stores: they keep the chats and the ledger. [`SqliteStore`] keeps them in a file; others implement [`Store`].
+//! Stores: they keep the chats and the ledger. [`SqliteStore`] keeps them in a file; others
+//! implement [`Store`].
 //!
-//! The runtime sends every write to one queue. A writer takes what waits, writes it in one [`Transaction`], commits
-//! once, and only then answers. A transactional tool borrows that transaction for its own tables, so its rows and its
-//! ledger entry are committed together. [`savepoint`] lets such a tool undo a single step of its own.
+//! The runtime sends every write to one queue. A writer takes what waits, writes it in one
+//! [`Transaction`], commits once, and only then answers. A transactional tool borrows that
+//! transaction for its own tables, so its rows and its ledger entry are committed together.
+//! [`savepoint`] lets such a tool undo a single step of its own.
 //!
-//! [`User::sessions`](crate::User::sessions) lists a user's chats: a [`SessionPage`] of [`SessionSummary`]s.
+//! [`User::sessions`](crate::User::sessions) lists a user's chats: a [`SessionPage`] of
+//! [`SessionSummary`]s.
 //!
 //! Invariants of each store:
 //! - An acknowledged write is durable, and a refused write leaves nothing.
 //! - A ledger's chain only grows, and a call takes only the steps that its state allows.
 //! - A borrower of a connection reads and writes its own tables only.
 //!
-//! The module [`port`] has what a store of your own is written with, and `madang_testing::store_contract!` tests it
-//! against these invariants.
+//! The module [`port`] has what a store of your own is written with, and
+//! `madang_testing::store_contract!` tests it against these invariants.
 //!
 //! ```
 //! # use madang::store::SqliteStore;

@@ -1,8 +1,10 @@
-//! The vocabulary of the port [`Store`]: the facts that a store writes and the rows that it returns.
+//! The vocabulary of the port [`Store`]: the facts that a store writes and the rows that it
+//! returns.
 //!
-//! An application needs it only to write a store of its own. What a store does not choose is computed by pure functions
-//! of these types, so that every store answers alike. [`LedgerRow::after`] returns the row after a step, [`next_hash`]
-//! the next link of a chain from the [`step_hash`] of that step, and [`stored_bytes`] the room that a fact takes.
+//! An application needs it only to write a store of its own. What a store does not choose is
+//! computed by pure functions of these types, so that every store answers alike.
+//! [`LedgerRow::after`] returns the row after a step, [`next_hash`] the next link of a chain from
+//! the [`step_hash`] of that step, and [`stored_bytes`] the room that a fact takes.
 
 pub use madang_actors::{
     ledger::{

@@ -1,15 +1,17 @@
-//! The traits of handlers: async functions that borrow their context, and perhaps a connection, as long as they run.
+//! The traits of handlers: async functions that borrow their context, and perhaps a connection, as
+//! long as they run.
 //!
-//! The traits are implemented for functions and closures. They say what `AsyncFn` cannot say yet: that the future may
-//! move from thread to thread. An async closure that borrows a captured value is therefore refused. Pass a method to
-//! [`with`](super::with) instead.
+//! The traits are implemented for functions and closures. They say what `AsyncFn` cannot say yet:
+//! that the future may move from thread to thread. An async closure that borrows a captured value
+//! is therefore refused. Pass a method to [`with`](super::with) instead.
 
 use std::future::Future;
 
 use madang_actors::port::{ToolContext, ToolResult};
 use serde::Serialize;
 
-/// An async function of one value and the context, such as `async fn(A, &ToolContext) -> ToolResult<T>`.
+/// An async function of one value and the context, such as
+/// `async fn(A, &ToolContext) -> ToolResult<T>`.
 pub trait AsyncFn1<'a, X>: Send + Sync {
     /// The data of a success.
     type Data: Serialize + 'static;
@@ -32,7 +34,8 @@ where
     }
 }
 
-/// An async function of two values and the context, such as `async fn(A, &mut C, &ToolContext) -> ToolResult<T>`.
+/// An async function of two values and the context, such as
+/// `async fn(A, &mut C, &ToolContext) -> ToolResult<T>`.
 pub trait AsyncFn2<'a, X, Y>: Send + Sync {
     /// The data of a success.
     type Data: Serialize + 'static;
@@ -55,7 +58,8 @@ where
     }
 }
 
-/// An async function of three values and the context, such as `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
+/// An async function of three values and the context, such as
+/// `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
 pub trait AsyncFn3<'a, X, Y, Z>: Send + Sync {
     /// The data of a success.
     type Data: Serialize + 'static;
@@ -78,7 +82,8 @@ where
     }
 }
 
-/// An async function for slow work before the transaction is taken: `async fn(&A, &ToolContext) -> ToolResult<P>`.
+/// An async function for slow work before the transaction is taken:
+/// `async fn(&A, &ToolContext) -> ToolResult<P>`.
 pub trait PrepareFn<'a, A: 'a, P>: Send + Sync {
     /// The future that the function returns.
     type Future: Future<Output = ToolResult<P>> + Send + 'a;

@@ -23,8 +23,8 @@ pub(super) type Preparing<A> =
 pub(super) type Look<A> =
     dyn for<'a> Fn(A, &'a ToolContext, &'a mut (dyn Any + Send)) -> Work<'a, String> + Send + Sync;
 
-/// Takes the lent connection. The runtime compared its type with the store's when it was built, so a misfit here is a
-/// caller's mistake.
+/// Takes the lent connection. The runtime compared its type with the store's when it was built, so
+/// a misfit here is a caller's mistake.
 pub(super) fn connection<C: Any>(access: Access<'_>, need: Need) -> Result<&mut C, ToolFault> {
     let lent = match (access, need) {
         (Access::Transaction(lent), Need::Transaction(_))

@@ -1,4 +1,5 @@
-//! Problems of arguments that fit the schema but not the type of the handler, without the value in them.
+//! Problems of arguments that fit the schema but not the type of the handler, without the value in
+//! them.
 
 use madang_actors::protocol::{Breach, Problem};
 use serde::de::DeserializeOwned;
@@ -27,7 +28,8 @@ fn pointer(path: &Path) -> String {
     pointer
 }
 
-/// Takes the part of serde's words that is about the type, and leaves the part that is about the value.
+/// Takes the part of serde's words that is about the type, and leaves the part that is about the
+/// value.
 fn problem(pointer: String, words: &str) -> Problem {
     if let Some(field) =
         words.strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'))

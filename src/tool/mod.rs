@@ -1,4 +1,5 @@
-//! Tools: a typed async function becomes a [`Tool`], and the type of its arguments becomes the schema.
+//! Tools: a typed async function becomes a [`Tool`], and the type of its arguments becomes the
+//! schema.
 //!
 //! ```
 //! use madang::tool::{self, EffectPolicy, ToolContext, ToolResult};
@@ -20,17 +21,22 @@
 //! # Ok::<(), tool::RegistryError>(())
 //! ```
 //!
-//! - [`plain`]: no database. What it does elsewhere cannot be undone, so it is not cut off at its deadline.
+//! - [`plain`]: no database. What it does elsewhere cannot be undone, so it is not cut off at its
+//!   deadline.
 //! - [`reading`]: a connection that cannot write.
-//! - [`transactional`]: writes in the transaction of the call's ledger entry, and has about 250 ms for it.
+//! - [`transactional`]: writes in the transaction of the call's ledger entry, and has about 250 ms
+//!   for it.
 //! - [`prepared`]: the same, with slow work before the transaction is taken.
-//! - [`with`]: methods of a value that several tools share. [`from_schema`]: a schema written by hand.
+//! - [`with`]: methods of a value that several tools share. [`from_schema`]: a schema written by
+//!   hand.
 //!
 //! Invariants:
-//! - A handler runs only with arguments that its schema allows, and only after a person has approved if it must ask.
-//! - After a crash, either both the writes of a transactional tool and the record of its end are there, or neither is.
-//! - The model and the person read `Err(ToolFault::rule("code", reason))` as it is. Of any other error they read only
-//!   the type.
+//! - A handler runs only with arguments that its schema allows, and only after a person has
+//!   approved if it must ask.
+//! - After a crash, either both the writes of a transactional tool and the record of its end are
+//!   there, or neither is.
+//! - The model and the person read `Err(ToolFault::rule("code", reason))` as it is. Of any other
+//!   error they read only the type.
 
 mod async_fn;
 mod handler;
@@ -43,8 +49,8 @@ mod values;
 mod with;
 
 pub use async_fn::{AsyncFn1, AsyncFn2, AsyncFn3, PrepareFn};
-/// A function that a model can call. A typed async function becomes a tool by [`plain`], [`reading`], [`transactional`]
-/// or [`prepared`]. By hand it looks like this:
+/// A function that a model can call. A typed async function becomes a tool by [`plain`],
+/// [`reading`], [`transactional`] or [`prepared`]. By hand it looks like this:
 ///
 /// ```
 /// use madang::tool::{
@@ -93,8 +99,8 @@ pub use madang_actors::{
         ToolNotFound, ToolRegistry, has_rounded_number,
     },
 };
-/// The version of schemars with which argument structs derive their schemas: `#[schemars(crate = "madang::tool::schemars")]`
-/// spares a dependency.
+/// The version of schemars with which argument structs derive their schemas:
+/// `#[schemars(crate = "madang::tool::schemars")]` spares a dependency.
 pub use schemars;
 pub use typed_tool::{
     NoArguments, TypedTool, from_schema, plain, prepared, reading, transactional,

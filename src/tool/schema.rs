@@ -1,4 +1,5 @@
-//! The schema of an argument struct: draft-07, in one place, without parts that a model need not read.
+//! The schema of an argument struct: draft-07, in one place, without parts that a model need not
+//! read.
 
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::{Map, Value, json};
@@ -19,7 +20,8 @@ pub(super) fn parameters_of<A: JsonSchema>() -> Value {
     if !keywords.contains_key("type") && is_object_in_every_form(keywords) {
         keywords.insert("type".to_owned(), json!("object"));
     }
-    // A struct without fields has no keys, which the validator only learns from an empty list of them.
+    // A struct without fields has no keys, which the validator only learns from an empty list of
+    // them.
     let speaks_of_keys = ["properties", "additionalProperties", "oneOf", "anyOf", "allOf", "$ref"];
     if keywords.get("type") == Some(&json!("object"))
         && !speaks_of_keys.iter().any(|key| keywords.contains_key(*key))
@@ -29,8 +31,9 @@ pub(super) fn parameters_of<A: JsonSchema>() -> Value {
     schema
 }
 
-/// Makes every part of a schema agree with the Rust type. A whole number receives the bounds of its type. Names of Rust
-/// types are removed, and so is null as a default, which means that the key is left out.
+/// Makes every part of a schema agree with the Rust type. A whole number receives the bounds of its
+/// type. Names of Rust types are removed, and so is null as a default, which means that the key is
+/// left out.
 fn agree_with_type(part: &mut Value) {
     match part {
         Value::Object(keywords) => {
@@ -90,8 +93,8 @@ fn whole(bound: &Value, rounded: fn(f64) -> f64) -> Option<i128> {
     of_64_bits.or_else(|| bound.as_f64().map(|bound| rounded(bound) as i128))
 }
 
-/// Returns whether every form is an object. An enum with fields in each variant is one, although its schema says so
-/// only for each variant.
+/// Returns whether every form is an object. An enum with fields in each variant is one, although
+/// its schema says so only for each variant.
 fn is_object_in_every_form(keywords: &Map<String, Value>) -> bool {
     let forms = keywords.get("oneOf").or_else(|| keywords.get("anyOf")).and_then(Value::as_array);
     forms.is_some_and(|forms| forms.iter().all(|form| form.get("type") == Some(&json!("object"))))

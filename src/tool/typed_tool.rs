@@ -53,11 +53,11 @@ where
     storing(name, description, run, Need::Reader).effect(EffectPolicy::Read)
 }
 
-/// Makes a tool that writes the application's database in the ledger's own transaction. It is `Destructive` unless
-/// [`effect`](TypedTool::effect) sets `Write`.
+/// Makes a tool that writes the application's database in the ledger's own transaction. It is
+/// `Destructive` unless [`effect`](TypedTool::effect) sets `Write`.
 ///
-/// The function does database work only. At its deadline of about 250 ms its future is dropped and its writes are
-/// undone.
+/// The function does database work only. At its deadline of about 250 ms its future is dropped and
+/// its writes are undone.
 pub fn transactional<A, C, F>(
     name: impl Into<Arc<str>>,
     description: impl Into<Arc<str>>,
@@ -94,8 +94,8 @@ where
     TypedTool { needs: Some(need), ..typed(name, description, handler) }
 }
 
-/// Makes a [`transactional`] tool with slow work before: `prepare` runs without a transaction, and `run` receives its
-/// result.
+/// Makes a [`transactional`] tool with slow work before: `prepare` runs without a transaction, and
+/// `run` receives its result.
 pub fn prepared<A, P, C, F, G>(
     name: impl Into<Arc<str>>,
     description: impl Into<Arc<str>>,
@@ -142,8 +142,8 @@ where
 #[derive(Debug, Clone, Copy, Default, Deserialize, JsonSchema)]
 pub struct NoArguments {}
 
-/// A tool made from a typed async function by [`plain`], [`reading`], [`transactional`], [`prepared`] or
-/// [`from_schema`].
+/// A tool made from a typed async function by [`plain`], [`reading`], [`transactional`],
+/// [`prepared`] or [`from_schema`].
 pub struct TypedTool<A: 'static> {
     spec: ToolSpec,
     needs: Option<Need>,
@@ -188,8 +188,8 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Sets the effects that the tool may have. A [`reading`] tool can have only `Read`, a [`transactional`] one any
-    /// other: otherwise its registration is refused.
+    /// Sets the effects that the tool may have. A [`reading`] tool can have only `Read`, a
+    /// [`transactional`] one any other: otherwise its registration is refused.
     #[must_use]
     pub fn effect(mut self, effect: EffectPolicy) -> Self {
         self.spec = self.spec.effect(effect);
@@ -217,8 +217,9 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Names the resource that a call works on. Calls on the same [`Resource`] wait for one another, whatever their
-    /// session, user and tool. A call for which this returns `None` waits for no other.
+    /// Names the resource that a call works on. Calls on the same [`Resource`] wait for one
+    /// another, whatever their session, user and tool. A call for which this returns `None` waits
+    /// for no other.
     #[must_use]
     pub fn resource(
         mut self,
@@ -228,23 +229,25 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Names the tool that returns a part of this one's data, for the model to call if all of it is too large.
+    /// Names the tool that returns a part of this one's data, for the model to call if all of it is
+    /// too large.
     #[must_use]
     pub fn narrower(mut self, name: impl Into<Arc<str>>) -> Self {
         self.spec = self.spec.narrower(name);
         self
     }
 
-    /// Chooses the calls that a person must approve. By default these are all calls of a destructive tool.
+    /// Chooses the calls that a person must approve. By default these are all calls of a
+    /// destructive tool.
     #[must_use]
     pub fn asks(mut self, asks: impl Fn(&A) -> bool + Send + Sync + 'static) -> Self {
         self.asks = Some(Box::new(asks));
         self
     }
 
-    /// Describes what will happen, such as the number of rows to be deleted or the name of an item, from what the
-    /// database has when the question is asked. The connection cannot write. This takes precedence over
-    /// [`consequence`](Self::consequence), which is used if this fails.
+    /// Describes what will happen, such as the number of rows to be deleted or the name of an item,
+    /// from what the database has when the question is asked. The connection cannot write. This
+    /// takes precedence over [`consequence`](Self::consequence), which is used if this fails.
     #[must_use]
     pub fn consequence_from<C, F>(mut self, tell: F) -> Self
     where

@@ -1,8 +1,8 @@
-//! Counts the values of a JSON text while it arrives, because a tree of many small values takes fifty times their
-//! bytes.
+//! Counts the values of a JSON text while it arrives, because a tree of many small values takes
+//! fifty times their bytes.
 
-/// Counts the values of a JSON text that comes in pieces, before anything parses it. For a text that is not JSON the
-/// number means nothing.
+/// Counts the values of a JSON text that comes in pieces, before anything parses it. For a text
+/// that is not JSON the number means nothing.
 #[derive(Debug)]
 pub struct ValueCount {
     values: usize,

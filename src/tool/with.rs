@@ -54,7 +54,8 @@ impl<S: Send + Sync + 'static> With<S> {
         super::plain(name, description, self.bound(run))
     }
 
-    /// Makes a [`reading`](super::reading) tool of `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
+    /// Makes a [`reading`](super::reading) tool of
+    /// `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
     pub fn reading<A, C, F>(
         &self,
         name: impl Into<Arc<str>>,
@@ -69,8 +70,8 @@ impl<S: Send + Sync + 'static> With<S> {
         super::reading(name, description, self.bound(run))
     }
 
-    /// Makes a [`transactional`](super::transactional) tool of `async fn(&S, A, &mut C, &ToolContext) ->
-    /// ToolResult<T>`.
+    /// Makes a [`transactional`](super::transactional) tool of
+    /// `async fn(&S, A, &mut C, &ToolContext) -> ToolResult<T>`.
     pub fn transactional<A, C, F>(
         &self,
         name: impl Into<Arc<str>>,

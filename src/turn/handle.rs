@@ -27,12 +27,12 @@ use crate::{
 /// Separates what the model says before a tool call from what it says after it.
 const BETWEEN_MESSAGES: &str = "\n\n";
 
-/// A handle to a turn that has begun, returned by [`Session::send`](crate::Session::send). Follow the turn by its
-/// [`events`](Self::events), or wait for its [`outcome`](Self::outcome) or its [`text`](Self::text), in any order and
-/// as often as needed.
+/// A handle to a turn that has begun, returned by [`Session::send`](crate::Session::send). Follow
+/// the turn by its [`events`](Self::events), or wait for its [`outcome`](Self::outcome) or its
+/// [`text`](Self::text), in any order and as often as needed.
 ///
-/// Dropping the handle, or any future or stream made from it, cancels nothing. The turn goes on to its end, and the
-/// store keeps its text. [`Session::dismiss`](crate::Session::dismiss) and
+/// Dropping the handle, or any future or stream made from it, cancels nothing. The turn goes on to
+/// its end, and the store keeps its text. [`Session::dismiss`](crate::Session::dismiss) and
 /// [`Session::dismiss_turn`](crate::Session::dismiss_turn) dismiss it.
 #[derive(Debug, Clone)]
 pub struct Turn {
@@ -40,8 +40,8 @@ pub struct Turn {
     slot: Arc<SessionSlot>,
     runtime: Arc<SharedRuntime>,
     end: WaitingEnd,
-    /// A subscription from before the turn's beginning. `None` if the turn existed already; it is then read from the
-    /// store.
+    /// A subscription from before the turn's beginning. `None` if the turn existed already; it is
+    /// then read from the store.
     live: Option<Subscription>,
 }
 
@@ -52,14 +52,15 @@ type WaitingEnd = Shared<oneshot::Receiver<TurnEnd>>;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct TurnOutcome {
-    /// The text of all the model's messages, separated by blank lines. If the turn did not answer, this is the text
-    /// until its end.
+    /// The text of all the model's messages, separated by blank lines. If the turn did not answer,
+    /// this is the text until its end.
     pub text: String,
     /// The tool calls, in the order in which they ended.
     pub calls: Vec<CallRecord>,
     /// How the turn ended.
     pub ending: TurnEnding,
-    /// Why the turn failed, and the same in the turn's language for a person. `None` if it did not fail.
+    /// Why the turn failed, and the same in the turn's language for a person. `None` if it did not
+    /// fail.
     pub error: Option<(TurnError, String)>,
     /// The tokens that all its completions used.
     pub usage: Usage,
@@ -82,17 +83,19 @@ impl Turn {
         self.id
     }
 
-    /// Returns whether the text that returned this handle began the turn. It is false if a repeated text found the turn
-    /// that it began the first time, or if [`Session::turn`](crate::Session::turn) found the running one.
+    /// Returns whether the text that returned this handle began the turn. It is false if a repeated
+    /// text found the turn that it began the first time, or if
+    /// [`Session::turn`](crate::Session::turn) found the running one.
     #[must_use]
     pub const fn is_new(&self) -> bool {
         self.live.is_some()
     }
 
-    /// Waits for the end of the turn and returns the text of all the model's messages in it, separated by blank lines.
-    /// If a tool stopped the turn, this is the text until then.
+    /// Waits for the end of the turn and returns the text of all the model's messages in it,
+    /// separated by blank lines. If a tool stopped the turn, this is the text until then.
     ///
-    /// A question of the turn stays open until another holder of the session answers it, or until it expires.
+    /// A question of the turn stays open until another holder of the session answers it, or until
+    /// it expires.
     ///
     /// # Errors
     /// [`ReplyError`] says how else the turn ended, or why its text could not be read.
@@ -109,10 +112,11 @@ impl Turn {
     /// Waits for the end of the turn and returns its result, however it ended.
     ///
     /// # Errors
-    /// [`ReplyError::NotRead`] if its events could not be read from the store. [`ReplyError::Interrupted`] if the store
-    /// fails, so that the turn cannot go on for now. [`ReplyError::Closed`] if the runtime was shut down and left the
-    /// turn to the next start. [`ReplyError::Dismissed`] if a dismissal closed this reader before the end of the turn
-    /// was published.
+    /// [`ReplyError::NotRead`] if its events could not be read from the store.
+    /// [`ReplyError::Interrupted`] if the store fails, so that the turn cannot go on for now.
+    /// [`ReplyError::Closed`] if the runtime was shut down and left the turn to the next start.
+    /// [`ReplyError::Dismissed`] if a dismissal closed this reader before the end of the turn was
+    /// published.
     pub async fn outcome(&self) -> Result<TurnOutcome, ReplyError> {
         let mut events = self.reader();
         let mut text = String::new();
@@ -159,15 +163,16 @@ impl Turn {
         }
     }
 
-    /// Follows the turn from its first event to [`EventKind::TurnEnded`], even if an idempotency key found a turn that
-    /// runs or has ended. The subscription began before the text was submitted, so it misses nothing. Each call of this
-    /// method reads from the beginning.
+    /// Follows the turn from its first event to [`EventKind::TurnEnded`], even if an idempotency
+    /// key found a turn that runs or has ended. The subscription began before the text was
+    /// submitted, so it misses nothing. Each call of this method reads from the beginning.
     ///
-    /// The stream keeps a position, not a queue, so a slow reader blocks no other. It receives how far it fell behind
-    /// ([`StreamItem::Lagged`]), and then the stored events from the store.
+    /// The stream keeps a position, not a queue, so a slow reader blocks no other. It receives how
+    /// far it fell behind ([`StreamItem::Lagged`]), and then the stored events from the store.
     ///
-    /// The stream ends early if the turn is left to the next start, if a dismissal closes this reader, or if the store
-    /// fails, so that the turn cannot go on for now ([`EventKind::TurnInterrupted`]).
+    /// The stream ends early if the turn is left to the next start, if a dismissal closes this
+    /// reader, or if the store fails, so that the turn cannot go on for now
+    /// ([`EventKind::TurnInterrupted`]).
     #[must_use]
     pub fn events(&self) -> TurnEvents {
         let reader = self.reader();
@@ -175,11 +180,13 @@ impl Turn {
         TurnEvents { next: ReusableBoxFuture::new(read(reader)), epoch, is_over: false }
     }
 
-    /// Waits until the turn has ended and its end is stored, and returns the end. It reads no events.
+    /// Waits until the turn has ended and its end is stored, and returns the end. It reads no
+    /// events.
     ///
     /// # Errors
-    /// [`Error::Closed`] if the store fails, so that the turn cannot go on for now, or if the runtime was shut down and
-    /// left the turn to the next start. The ledger has the effects of its tools in either case.
+    /// [`Error::Closed`] if the store fails, so that the turn cannot go on for now, or if the
+    /// runtime was shut down and left the turn to the next start. The ledger has the effects of its
+    /// tools in either case.
     pub async fn ended(&self) -> Result<TurnEnd, Error> {
         self.end.clone().await.map_err(|_| Error::Closed)
     }
@@ -194,8 +201,8 @@ impl Turn {
     }
 }
 
-/// A dismissal that is in effect, returned by [`Session::dismiss`](crate::Session::dismiss). Dropping it takes nothing
-/// back.
+/// A dismissal that is in effect, returned by [`Session::dismiss`](crate::Session::dismiss).
+/// Dropping it takes nothing back.
 #[derive(Debug)]
 pub struct Dismissed(DismissalStored);
 
@@ -204,18 +211,20 @@ impl Dismissed {
         Self(stored)
     }
 
-    /// Waits until the store has the dismissal. From then on no restart goes on with the turn. This takes no longer
-    /// than a handler that writes at this moment, or [`Limits::store_timeout`](crate::Limits::store_timeout).
+    /// Waits until the store has the dismissal. From then on no restart goes on with the turn. This
+    /// takes no longer than a handler that writes at this moment, or
+    /// [`Limits::store_timeout`](crate::Limits::store_timeout).
     ///
     /// # Errors
-    /// [`StoreError`] says why the store does not have it. The turn stays dismissed as long as this process lives.
+    /// [`StoreError`] says why the store does not have it. The turn stays dismissed as long as this
+    /// process lives.
     pub async fn stored(self) -> Result<(), StoreError> {
         self.0.await.unwrap_or(Err(StoreError::Silent))
     }
 }
 
-/// The events of one turn, in order, as a [`Stream`] that ends with the turn. [`next`](Self::next) reads it without a
-/// crate for streams.
+/// The events of one turn, in order, as a [`Stream`] that ends with the turn. [`next`](Self::next)
+/// reads it without a crate for streams.
 #[derive(Debug)]
 pub struct TurnEvents {
     next: ReusableBoxFuture<'static, (TurnReader, Option<StreamItem>)>,
@@ -224,13 +233,14 @@ pub struct TurnEvents {
 }
 
 impl TurnEvents {
-    /// Waits for the next event. Returns `None` after the turn has ended. Dropping the future loses no event.
+    /// Waits for the next event. Returns `None` after the turn has ended. Dropping the future loses
+    /// no event.
     pub async fn next(&mut self) -> Option<StreamItem> {
         poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 
-    /// Returns the name of the session's feed, which a [`FeedCursor`](crate::event::FeedCursor) after one of these
-    /// events contains.
+    /// Returns the name of the session's feed, which a [`FeedCursor`](crate::event::FeedCursor)
+    /// after one of these events contains.
     #[must_use]
     pub const fn epoch(&self) -> FeedEpoch {
         self.epoch

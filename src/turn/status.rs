@@ -13,8 +13,8 @@ pub struct TurnStatus {
     pub turn: TurnId,
     /// Whether it runs, or how it ended.
     pub phase: TurnPhase,
-    /// The cursor of its first event. A reader that subscribes after [`EventCursor::before`] of it reads the whole
-    /// turn. [`EventCursor::START`] if the texts of a temporary chat were erased.
+    /// The cursor of its first event. A reader that subscribes after [`EventCursor::before`] of it
+    /// reads the whole turn. [`EventCursor::START`] if the texts of a temporary chat were erased.
     pub first: EventCursor,
     /// The cursor of its last event so far. If the turn has ended, this is the cursor of its end.
     pub last: EventCursor,

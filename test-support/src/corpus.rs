@@ -1,6 +1,7 @@
 //! Makes hostile inputs of users, models and files for all tests.
 
-/// The names of all pre-tokenizers of the pinned llama.cpp (`tokenizer_pre ==` in its `llama-vocab.cpp`).
+/// The names of all pre-tokenizers of the pinned llama.cpp (`tokenizer_pre ==` in its
+/// `llama-vocab.cpp`).
 pub const PRE_TOKENIZERS: &[&str] = &[
     "a.x-4.0",
     "afmoe",

@@ -1,4 +1,5 @@
-//! What the tests of several members share, and nobody else needs. It depends on no member, so that each may use it.
+//! What the tests of several members share, and nobody else needs. It depends on no member, so that
+//! each may use it.
 //!
 //! - [`corpus`] makes texts that tokenizers find hard.
 //! - [`gguf`] writes model files, among them a tiny model that answers by a table.

@@ -2,8 +2,8 @@
 
 use madang_actors::protocol::ToolOutcome;
 
-/// Names the end of a call: `ok`, the code of its error, or the reason for which it was cancelled. Returns `discarded`
-/// if the call has no outcome.
+/// Names the end of a call: `ok`, the code of its error, or the reason for which it was cancelled.
+/// Returns `discarded` if the call has no outcome.
 ///
 /// ```
 /// use madang_actors::protocol::{CancelReason, ToolOutcome};

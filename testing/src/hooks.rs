@@ -23,8 +23,8 @@ pub trait RuntimeHooks: InspectRuntime {
         self.inspect_tasks().token()
     }
 
-    /// Returns how much of a bound is held in all. It returns 0 for [`Bound::WaitingMessages`], which each session
-    /// counts alone.
+    /// Returns how much of a bound is held in all. It returns 0 for [`Bound::WaitingMessages`],
+    /// which each session counts alone.
     fn held(&self, bound: Bound) -> usize {
         self.inspect_actors().calls.admission.held(bound)
     }
@@ -34,8 +34,8 @@ impl<R: InspectRuntime> RuntimeHooks for R {}
 
 /// Reaches into a session, for tests of supervision and for harnesses.
 pub trait SessionHooks: InspectSession {
-    /// Kills the session's actor, as a fault would, if it is awake. The ledger keeps what its handlers did. The session
-    /// wakes again, and its turn goes on.
+    /// Kills the session's actor, as a fault would, if it is awake. The ledger keeps what its
+    /// handlers did. The session wakes again, and its turn goes on.
     fn kill(&self) {
         if let Some(actor) = self.inspect_slot().awake() {
             actor.kill();

@@ -5,7 +5,8 @@ use serde_json::{Map, Value, json};
 use madang_actors::protocol::MAX_LEVELS;
 pub use madang_actors::protocol::{dismantle, is_deeper};
 
-/// Depths around each bound: those of arguments, of stored values, of serde_json, of SQLite, and of a stack.
+/// Depths around each bound: those of arguments, of stored values, of serde_json, of SQLite, and of
+/// a stack.
 pub const LEVELS: [usize; 14] = [
     1,
     2,
@@ -35,8 +36,8 @@ pub fn objects(levels: usize) -> Value {
     (1..levels).fold(json!({}), |inner, _| Value::Object(Map::from_iter([("a".to_owned(), inner)])))
 }
 
-/// Calls `give` with one named value after another. The deepest values overflow a usual stack when they are dropped.
-/// Take those apart with [`dismantle`].
+/// Calls `give` with one named value after another. The deepest values overflow a usual stack when
+/// they are dropped. Take those apart with [`dismantle`].
 pub fn for_each_value(mut give: impl FnMut(String, Value)) {
     for levels in LEVELS {
         give(format!("{levels} lists"), lists(levels));
@@ -80,7 +81,8 @@ pub fn for_each_value(mut give: impl FnMut(String, Value)) {
     }
 }
 
-/// Lists named texts that a model may write as arguments: JSON of every depth, JSON that is cut off, and other text.
+/// Lists named texts that a model may write as arguments: JSON of every depth, JSON that is cut
+/// off, and other text.
 #[must_use]
 pub fn argument_texts() -> Vec<(String, String)> {
     let mut texts: Vec<(String, String)> = LEVELS

@@ -1,16 +1,19 @@
 //! Tools to test an application that embeds Madang, without a model and without a database.
 //!
-//! A test builds a runtime from a scripted model, a store in memory and fake tools. It sends a text, and compares the
-//! events that a [`Probe`] renders as lines. All waits have a deadline, so a test fails and does not hang.
+//! A test builds a runtime from a scripted model, a store in memory and fake tools. It sends a
+//! text, and compares the events that a [`Probe`] renders as lines. All waits have a deadline, so a
+//! test fails and does not hang.
 //!
 //! - [`ScriptedModel`] follows a script. The test drives a [`HandDrivenModel`] step by step.
-//! - [`MemoryStore`] keeps everything in memory. [`SteppedStore`] stops or fails chosen steps of another store.
-//! - [`FakeTool`] counts its runs and ends as the test says. [`end_name`] names the end of a call in one word.
-//! - [`store_contract!`] tests a store of your own against every promise. [`hostile`] makes JSON of hostile size and
-//!   depth.
+//! - [`MemoryStore`] keeps everything in memory. [`SteppedStore`] stops or fails chosen steps of
+//!   another store.
+//! - [`FakeTool`] counts its runs and ends as the test says. [`end_name`] names the end of a call
+//!   in one word.
+//! - [`store_contract!`] tests a store of your own against every promise. [`hostile`] makes JSON of
+//!   hostile size and depth.
 //! - [`Logs`] keeps what one test logs while others run.
-//! - [`RuntimeHooks`] and [`SessionHooks`] reach inside a runtime: they kill actors and count tasks. A runtime has them
-//!   with the feature `testing` of `madang`.
+//! - [`RuntimeHooks`] and [`SessionHooks`] reach inside a runtime: they kill actors and count
+//!   tasks. A runtime has them with the feature `testing` of `madang`.
 //!
 //! ```
 //! use madang_testing::{ScriptedCompletion, ScriptedModel};

@@ -9,8 +9,8 @@ use tracing::{Level, Subscriber, subscriber::DefaultGuard};
 
 /// Keeps what this thread logs as text, until it is dropped.
 ///
-/// In a test on one thread (`#[tokio::test]`), all tasks log on the thread of the test. What threads of a pool log is
-/// not kept.
+/// In a test on one thread (`#[tokio::test]`), all tasks log on the thread of the test. What
+/// threads of a pool log is not kept.
 ///
 /// ```
 /// let logs = madang_testing::Logs::keep(tracing::Level::INFO);
@@ -25,7 +25,8 @@ pub struct Logs {
 }
 
 impl Logs {
-    /// Begins to keep all entries at `level` or above, each as a line with level, target, message and fields.
+    /// Begins to keep all entries at `level` or above, each as a line with level, target, message
+    /// and fields.
     #[must_use]
     pub fn keep(level: Level) -> Self {
         let text = Text::default();
@@ -49,9 +50,10 @@ impl Logs {
 
 /// Sends what this thread logs to a subscriber, until the guard is dropped.
 ///
-/// The first call sets a global subscriber, which keeps nothing, unless the test has set one. `tracing` asks each place
-/// that logs only once which subscribers want its entries. While there is only one subscriber, it asks the thread that
-/// comes by first. So without a global one, another test's thread would answer "none" for all.
+/// The first call sets a global subscriber, which keeps nothing, unless the test has set one.
+/// `tracing` asks each place that logs only once which subscribers want its entries. While there is
+/// only one subscriber, it asks the thread that comes by first. So without a global one, another
+/// test's thread would answer "none" for all.
 pub fn listen(subscriber: impl Subscriber + Send + Sync) -> DefaultGuard {
     static EVERYWHERE: Once = Once::new();
     EVERYWHERE.call_once(|| {

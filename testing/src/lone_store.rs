@@ -12,7 +12,8 @@ use madang_actors::{
     store::{Jobs, StoreActor, StoreArguments, StoreHandle},
 };
 
-/// Starts a StoreActor for this store. Its writer tasks run in the tracker, and no supervisor restarts it.
+/// Starts a StoreActor for this store. Its writer tasks run in the tracker, and no supervisor
+/// restarts it.
 ///
 /// # Panics
 /// Panics if the actor does not start, which only a lack of memory can cause.

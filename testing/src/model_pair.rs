@@ -1,4 +1,5 @@
-//! A model that the test drives by hand, so that it can choose each interleaving of streaming, cancelling and ending.
+//! A model that the test drives by hand, so that it can choose each interleaving of streaming,
+//! cancelling and ending.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -63,7 +64,8 @@ impl ChatModel for HandDrivenModel {
                 return Err(ModelError::failed(ModelError::ENGINE_DIED));
             }
             tokio::select! {
-                // An end that is ready counts, even if the completion is cancelled at the same moment.
+                // An end that is ready counts, even if the completion is cancelled at the same
+                // moment.
                 biased;
                 end = ended => match end {
                     Ok(End::Completed(result)) => result,

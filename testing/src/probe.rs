@@ -1,4 +1,5 @@
-//! Reads a session's events for a test: waits for states under a deadline, and renders events as lines.
+//! Reads a session's events for a test: waits for states under a deadline, and renders events as
+//! lines.
 
 use std::{sync::Arc, time::Duration};
 
@@ -82,7 +83,8 @@ impl Probe {
         asked(&self.events).nth(nth).cloned().expect("it was waited for")
     }
 
-    /// Drops the rest of the items, and returns true when the feed is closed, or false if it is silent for a minute.
+    /// Drops the rest of the items, and returns true when the feed is closed, or false if it is
+    /// silent for a minute.
     pub async fn is_closed(&mut self) -> bool {
         loop {
             match tokio::time::timeout(PATIENCE, self.subscription.next()).await {

@@ -13,7 +13,8 @@ use madang_actors::{
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
 
-/// The steps of a store and its transactions. By default, each step is taken as the wrapped store takes it.
+/// The steps of a store and its transactions. By default, each step is taken as the wrapped store
+/// takes it.
 pub trait Steps: fmt::Debug + Send + Sync + 'static {
     /// Returns the type of the lent connections.
     fn connection_type(&self, of: &dyn Store) -> ConnectionType {

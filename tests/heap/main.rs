@@ -1,4 +1,5 @@
-//! Many sessions are cheap: what an idle one costs while it is awake, and that one which sleeps costs nothing.
+//! Many sessions are cheap: what an idle one costs while it is awake, and that one which sleeps
+//! costs nothing.
 //!
 //! A program of its own, because the allocator that counts belongs to a whole program.
 

@@ -1,5 +1,5 @@
-//! Closing the screen cancels the model and open questions; a handler that has begun commits and its result is
-//! discarded.
+//! Closing the screen cancels the model and open questions; a handler that has begun commits and
+//! its result is discarded.
 
 use expect_test::expect;
 use madang::{
@@ -300,8 +300,8 @@ async fn a_turn_about_which_a_person_has_decided_is_no_turn_that_waits() {
     let id = turn.id();
     let opens = tokio::spawn(async move { runtime.user("kim").unwrap().session("other").await });
     let decides = tokio::spawn(async move { session.decide(&request, Decision::Approve).await });
-    // Of the two writes one is held back and the other waits behind it. So the decision has won and is not recorded, and
-    // the session shows the question still.
+    // Of the two writes one is held back and the other waits behind it. So the decision has won and
+    // is not recorded, and the session shows the question still.
     scene.test.waiting(1).await;
     assert!(scene.session.state().await.unwrap().approval_request.is_some());
     assert!(scene.session.dismiss_turn(id, When::Waits).await.unwrap().is_none());

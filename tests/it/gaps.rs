@@ -1,4 +1,5 @@
-//! Where a model's calls may break a schema although it promises that they do not, the runtime says so as it starts.
+//! Where a model's calls may break a schema although it promises that they do not, the runtime says
+//! so as it starts.
 
 use std::sync::Arc;
 

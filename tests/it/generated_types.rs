@@ -1,5 +1,5 @@
-//! Schema and type agree for argument types that are put together from each leaf and each wrapper. The type reads what
-//! the exported schema accepts, and the schema accepts what the type writes.
+//! Schema and type agree for argument types that are put together from each leaf and each wrapper.
+//! The type reads what the exported schema accepts, and the schema accepts what the type writes.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -172,7 +172,8 @@ impl Drawn {
         self.of(&values)
     }
 
-    /// Something near to what a schema describes: mostly it fits, and now and then a part of it does not.
+    /// Something near to what a schema describes: mostly it fits, and now and then a part of it
+    /// does not.
     fn near(&mut self, schema: &Value, levels: usize) -> Value {
         if self.below(12) == 0 {
             return self.anything();

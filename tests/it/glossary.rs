@@ -1,4 +1,5 @@
-//! The words of the code keep the rules of docs/glossary.md: one name for one type, no lost document.
+//! The words of the code keep the rules of docs/glossary.md: one name for one type, no lost
+//! document.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -37,8 +38,9 @@ const FOLDERS: [&str; 25] = [
     "toolkits/tests",
 ];
 
-/// The public enums of the library that never grow: each case of theirs must be matched by all code that meets it. A
-/// port's vocabulary is among them, because a store or a model that overlooks a case breaks a promise in silence.
+/// The public enums of the library that never grow: each case of theirs must be matched by all code
+/// that meets it. A port's vocabulary is among them, because a store or a model that overlooks a
+/// case breaks a promise in silence.
 const CLOSED_ENUMS: [&str; 27] = [
     "Access",
     "Approval",
@@ -134,7 +136,8 @@ fn declared_types(text: &str) -> Vec<(String, usize)> {
     types
 }
 
-/// Where the item ends that begins here: behind its `;`, or behind the bracket that closes its body.
+/// Where the item ends that begins here: behind its `;`, or behind the bracket that closes its
+/// body.
 fn behind_item(tokens: &[Token<'_>], begin: usize) -> usize {
     let mut depth = 0_usize;
     for (at, token) in tokens.iter().enumerate().skip(begin) {

@@ -1,5 +1,5 @@
-//! Instructions of a turn: the model reads them behind the runtime's system text, in each round of that turn and in no
-//! other.
+//! Instructions of a turn: the model reads them behind the runtime's system text, in each round of
+//! that turn and in no other.
 
 use std::sync::Arc;
 

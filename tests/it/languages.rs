@@ -1,4 +1,5 @@
-//! A turn speaks the language that was chosen for it: English, Korean, or one that the application adds.
+//! A turn speaks the language that was chosen for it: English, Korean, or one that the application
+//! adds.
 
 use std::sync::{Arc, Mutex};
 

@@ -1,6 +1,7 @@
 //! A report about a turn that is over changes nothing in the turn that runs.
 //!
-//! The reply about a write is lost. The look at the store that is to tell about it comes late: while the next turn runs.
+//! The reply about a write is lost. The look at the store that is to tell about it comes late:
+//! while the next turn runs.
 
 use std::{
     future::IntoFuture,

@@ -1,5 +1,5 @@
-//! The order of the members of the workspace, and of the modules in `src`: the runtime knows the adapters, the adapters know
-//! ports (ARCHITECTURE.md, "Arrows").
+//! The order of the members of the workspace, and of the modules in `src`: the runtime knows the
+//! adapters, the adapters know ports (ARCHITECTURE.md, "Arrows").
 
 use std::path::{Path, PathBuf};
 
@@ -52,8 +52,8 @@ fn complaint(module: Option<&str>, imported: &str) -> Option<String> {
     }
 }
 
-/// All that is wrong with these files of the library, one line each. A name that the root hands on counts as the
-/// module that it comes from.
+/// All that is wrong with these files of the library, one line each. A name that the root hands on
+/// counts as the module that it comes from.
 fn complaints(files: &[SourceFile]) -> Vec<String> {
     let roots = files.iter().filter(|file| file.module().is_none());
     let exports: Vec<_> = roots.flat_map(SourceFile::exports).collect();
@@ -112,8 +112,8 @@ fn the_root_hands_on_at_most_25_names_each_by_its_name() {
     assert!((10..=25).contains(&names.len()), "{} names: {names:?}", names.len());
 }
 
-/// What each member of the workspace may depend on, of the others; each row names only rows above it. What only tests need
-/// is free.
+/// What each member of the workspace may depend on, of the others; each row names only rows above
+/// it. What only tests need is free.
 pub(crate) const MEMBERS: &[(&str, &[&str])] = &[
     ("actors", &[]),
     ("test-support", &[]),
@@ -178,7 +178,8 @@ fn a_member_is_found_in_a_manifest_but_not_among_what_tests_need() {
     assert_eq!(members_in(manifest), ["actors", ".", "llama"]);
 }
 
-/// The members in whose sources no files import one another in a circle. `actors/tests/layers.rs` checks its own.
+/// The members in whose sources no files import one another in a circle. `actors/tests/layers.rs`
+/// checks its own.
 const WITHOUT_CIRCLES: &[&str] = &[
     ".",
     "testing",

@@ -1,4 +1,5 @@
-//! Each limit at both ends of its type and of its range: the runtime refuses it with a sentence, or it works.
+//! Each limit at both ends of its type and of its range: the runtime refuses it with a sentence, or
+//! it works.
 
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use tokio::time::timeout;
 /// Of the clock that the test turns: longer than any of the limits but those of ten years.
 const PATIENCE: Duration = Duration::from_secs(40 * 365 * 24 * 60 * 60);
 
-/// A turn with a call of each kind and an answer. What is too small for it may be refused or fail in it, by its name; it
-/// may not panic, and it may not hang.
+/// A turn with a call of each kind and an answer. What is too small for it may be refused or fail
+/// in it, by its name; it may not panic, and it may not hang.
 async fn works(runtime: &Runtime) -> Result<(), String> {
     let session =
         runtime.user("kim").unwrap().session("s").await.map_err(|error| format!("{error:?}"))?;

@@ -1,4 +1,5 @@
-//! What the log says of a call, and how loud: the table of dispatch, and the stacks of panics and of handlers that fail.
+//! What the log says of a call, and how loud: the table of dispatch, and the stacks of panics and
+//! of handlers that fail.
 
 use std::{
     env,
@@ -169,7 +170,8 @@ async fn nothing_failed_where_too_much_is_stored_of_a_user() {
     assert!(loudest(&said).is_none_or(|level| level >= Level::INFO), "{said:?}");
 }
 
-/// A call without a question takes a handler's time and little more: the least of many, for others use the machine.
+/// A call without a question takes a handler's time and little more: the least of many, for others
+/// use the machine.
 #[tokio::test]
 async fn a_call_ends_within_100_ms() {
     let test = TestRuntime::without_model().await;

@@ -1,4 +1,5 @@
-//! A call without a model in a session that is named: it stands behind the last entry, and the session sleeps meanwhile.
+//! A call without a model in a session that is named: it stands behind the last entry, and the
+//! session sleeps meanwhile.
 
 use madang::{
     Call, CallReport, Error, Limits, SessionId, UserId,

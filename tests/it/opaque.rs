@@ -1,5 +1,5 @@
-//! Opaque state of a call: the model that gave it gets it back with the call, also after a restart. No event, state or
-//! ledger entry shows it.
+//! Opaque state of a call: the model that gave it gets it back with the call, also after a restart.
+//! No event, state or ledger entry shows it.
 
 use std::path::Path;
 

@@ -1,4 +1,5 @@
-//! What becomes of calls while the store is away: what a handler did is told as unknown, and recorded as it was later.
+//! What becomes of calls while the store is away: what a handler did is told as unknown, and
+//! recorded as it was later.
 
 use std::{
     future::IntoFuture,

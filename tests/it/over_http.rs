@@ -1,4 +1,5 @@
-//! The example `axum` answers a thousand chats at once, and tells refused callers when to come again.
+//! The example `axum` answers a thousand chats at once, and tells refused callers when to come
+//! again.
 
 use std::time::Duration;
 

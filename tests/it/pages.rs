@@ -1,4 +1,5 @@
-//! The pages of the repository are true where a program can tell: links, paths, arrows, and the lines that enforce the promise.
+//! The pages of the repository are true where a program can tell: links, paths, arrows, and the
+//! lines that enforce the promise.
 
 use std::{
     collections::BTreeSet,
@@ -143,7 +144,8 @@ fn arrows(page: &str) -> Vec<(&str, &str)> {
     lines.flat_map(|(from, to)| to.split(", ").map(move |to| (from.trim(), to.trim()))).collect()
 }
 
-/// Whether the code has an arrow: between members by Cargo.toml, between modules of `actors` by an import.
+/// Whether the code has an arrow: between members by Cargo.toml, between modules of `actors` by an
+/// import.
 fn is_in_code(from: &str, to: &str) -> bool {
     let member = if from == "madang" { PathBuf::new() } else { PathBuf::from(from) };
     let manifest = root().join(&member).join("Cargo.toml");
@@ -262,7 +264,8 @@ fn dependencies(manifest: &str) -> BTreeSet<String> {
     names
 }
 
-/// The crates that have a row in a table whose first column is `crate`. Its packages of other registries say so.
+/// The crates that have a row in a table whose first column is `crate`. Its packages of other
+/// registries say so.
 fn crates_with_a_row(page: &str) -> BTreeSet<String> {
     let rows = page.lines().skip_while(|line| !line.starts_with("| crate |")).skip(2);
     let rows = rows.map_while(|line| line.strip_prefix("| ")?.split(" | ").next());

@@ -1,4 +1,5 @@
-//! What a handler reports of its progress reaches each reader while its call runs, and neither the store nor the model.
+//! What a handler reports of its progress reaches each reader while its call runs, and neither the
+//! store nor the model.
 
 use std::{
     sync::{Arc, Mutex as Lock},

@@ -1,4 +1,5 @@
-//! Any number of readers, each at its own pace: one that leaves comes back to where it was, also after a restart.
+//! Any number of readers, each at its own pace: one that leaves comes back to where it was, also
+//! after a restart.
 #![cfg(feature = "sqlite")]
 
 use madang::{

@@ -1,5 +1,5 @@
-//! A refused write never happens. A handler that blocks its thread keeps the store's transaction for longer than any
-//! caller waits, and then the store goes on.
+//! A refused write never happens. A handler that blocks its thread keeps the store's transaction
+//! for longer than any caller waits, and then the store goes on.
 
 use std::{
     sync::{

@@ -1,5 +1,5 @@
-//! The runtime gives up an actor that fails too often, and says so. Callers of that actor are told at once instead of
-//! waiting for it.
+//! The runtime gives up an actor that fails too often, and says so. Callers of that actor are told
+//! at once instead of waiting for it.
 
 use std::time::Duration;
 
@@ -18,8 +18,8 @@ use serde_json::json;
 
 use crate::support::{PATIENCE, TestRuntime, kind, wanted};
 
-/// Starts a runtime that gives an actor up when it dies for the first time. Every wait for an actor in it is longer
-/// than the patience of a test.
+/// Starts a runtime that gives an actor up when it dies for the first time. Every wait for an actor
+/// in it is longer than the patience of a test.
 async fn test_runtime() -> (TestRuntime, HandScript) {
     let (model, script) = model_pair();
     let limits = Limits {

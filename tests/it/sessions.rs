@@ -1,5 +1,5 @@
-//! A user's chats are listed newest first, and the ledger is read page by page. It repeats nothing, leaves nothing out,
-//! and shows no row of another user.
+//! A user's chats are listed newest first, and the ledger is read page by page. It repeats nothing,
+//! leaves nothing out, and shows no row of another user.
 #![cfg(feature = "sqlite")]
 
 use std::{

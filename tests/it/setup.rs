@@ -1,5 +1,6 @@
-//! `scripts/setup.sh clients` asks the package manager for what is missing and for nothing else, where it may; elsewhere one
-//! sentence says what to type. It runs in a `PATH` of stand-ins, so this machine stays as it is.
+//! `scripts/setup.sh clients` asks the package manager for what is missing and for nothing else,
+//! where it may; elsewhere one sentence says what to type. It runs in a `PATH` of stand-ins, so
+//! this machine stays as it is.
 
 use std::{
     fs,
@@ -34,7 +35,8 @@ const PERSON: &str = "1000";
 /// A Python without the modules that the tests need, as Debian installs it.
 const BARE_PYTHON: &str = "exit 1";
 
-/// Writes down what it is asked for, and installs it: a command for each package, and a Python with its modules.
+/// Writes down what it is asked for, and installs it: a command for each package, and a Python with
+/// its modules.
 const APT_GET: &str = r#"echo "$*" >>"$MACHINE/asked"
 if [ "$1" = install ]; then
     shift 3

@@ -1,8 +1,10 @@
-//! The smallest program is small, and its package depends on this library alone. `scripts/run-examples.sh` runs it.
+//! The smallest program is small, and its package depends on this library alone.
+//! `scripts/run-examples.sh` runs it.
 
 use std::{fs, path::Path};
 
-/// The most lines of code that the smallest program may have, without comments, attributes and blank lines.
+/// The most lines of code that the smallest program may have, without comments, attributes and
+/// blank lines.
 const MAX_LINES: usize = 15;
 
 fn read(path: &str) -> String {

@@ -173,7 +173,8 @@ struct Named {
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-/// The tools of the test runtime. `save` asks unless the name begins with `quiet`; `note` never asks.
+/// The tools of the test runtime. `save` asks unless the name begins with `quiet`; `note` never
+/// asks.
 fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
         Arc::new(tool::reading("search", "Lists the rows.", search)),

@@ -1,4 +1,5 @@
-//! Temporary chats: they sleep and wake like any other, and their texts are erased when the runtime ends.
+//! Temporary chats: they sleep and wake like any other, and their texts are erased when the runtime
+//! ends.
 
 use std::time::Duration;
 

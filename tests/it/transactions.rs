@@ -1,5 +1,5 @@
-//! What an embedder writes through `runtime.transaction()` is there when it is told so, and only then; what goes wrong in
-//! one transaction is undone alone.
+//! What an embedder writes through `runtime.transaction()` is there when it is told so, and only
+//! then; what goes wrong in one transaction is undone alone.
 
 use std::{io, time::Duration};
 
@@ -77,7 +77,8 @@ async fn an_error_a_panic_and_a_deadline_are_undone_alone() {
     let test = TestRuntime::with_limits(ScriptedModel::new([]), limits).await;
     let paused = test.store.pause().await;
     let runtime = &test.runtime;
-    // The writer takes all that waits when it begins: this one keeps it busy until the others are there.
+    // The writer takes all that waits when it begins: this one keeps it busy until the others are
+    // there.
     let first = runtime.transaction(async |db: &mut MemoryConnection| put(db, "first"));
     let first = tokio::spawn(first);
     while runtime.running_tasks() < 2 {

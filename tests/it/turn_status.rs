@@ -1,4 +1,5 @@
-//! How a turn stands can be asked by its id: while it runs, while it waits for a person, and long after it has ended.
+//! How a turn stands can be asked by its id: while it runs, while it waits for a person, and long
+//! after it has ended.
 
 use std::{sync::Arc, time::Duration};
 

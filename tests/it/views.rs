@@ -1,4 +1,5 @@
-//! A view of a session says up to where it goes: a reader behind it misses nothing and reads nothing twice.
+//! A view of a session says up to where it goes: a reader behind it misses nothing and reads
+//! nothing twice.
 
 use std::{
     collections::BTreeMap,
@@ -57,7 +58,8 @@ async fn looks(session: Session, is_over: Arc<AtomicBool>) -> Vec<(SessionView, 
     views
 }
 
-/// Reads all events up to the end of the last turn. Each piece of text stands where the one before it ended.
+/// Reads all events up to the end of the last turn. Each piece of text stands where the one before
+/// it ended.
 async fn heard(mut reader: Subscription, last: EventCursor) -> Vec<Arc<SessionEvent>> {
     let mut events = Vec::<Arc<SessionEvent>>::new();
     let mut said = BTreeMap::new();

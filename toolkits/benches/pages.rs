@@ -1,5 +1,5 @@
-//! Measures notes with 100,000 blocks in a file: searching, inserting, reading a page of 1,000 blocks, creating one of
-//! 200, mirroring.
+//! Measures notes with 100,000 blocks in a file: searching, inserting, reading a page of 1,000
+//! blocks, creating one of 200, mirroring.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 

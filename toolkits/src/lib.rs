@@ -1,7 +1,7 @@
 //! Two ready-made sets of tools for Madang, with their rules and tables.
 //!
-//! Each has `tools()` for [`Builder::tools`](madang::Builder::tools) and `MIGRATIONS` for the store that keeps its
-//! rows:
+//! Each has `tools()` for [`Builder::tools`](madang::Builder::tools) and `MIGRATIONS` for the store
+//! that keeps its rows:
 //!
 //! ```
 //! # use madang::{Runtime, block_on, model::{self, Completion}, store::SqliteStore};

@@ -1,14 +1,16 @@
-//! Admission: permits for sessions, turns, questions, calls and bytes, for each user and for all users together.
+//! Admission: permits for sessions, turns, questions, calls and bytes, for each user and for all
+//! users together.
 //!
-//! A caller takes a [`Permit`] with [`Admission::admit`], and is refused if the bound of its user, or of the runtime,
-//! is reached. Work that must go on, such as a turn after a crash, waits with [`Admission::wait`] instead, first come,
-//! first served. A refusal says when to try again, estimated from how long permits were held lately. The table of
-//! permits is pure.
+//! A caller takes a [`Permit`] with [`Admission::admit`], and is refused if the bound of its user,
+//! or of the runtime, is reached. Work that must go on, such as a turn after a crash, waits with
+//! [`Admission::wait`] instead, first come, first served. A refusal says when to try again,
+//! estimated from how long permits were held lately. The table of permits is pure.
 //!
 //! Invariants:
 //! - Dropping a permit frees it, however its holder ends.
 //! - Neither a user nor all users together hold more permits than a bound allows.
-//! - A free permit goes to the first waiting caller whose user may have it, and a later caller cannot take it first.
+//! - A free permit goes to the first waiting caller whose user may have it, and a later caller
+//!   cannot take it first.
 
 mod table;
 
@@ -60,7 +62,8 @@ impl Admission {
         Ok(self.permit(bound, user.clone(), permits))
     }
 
-    /// Does the same without counting a refusal: the caller tries again or waits, so it may be admitted after all.
+    /// Does the same without counting a refusal: the caller tries again or waits, so it may be
+    /// admitted after all.
     ///
     /// # Errors
     /// [`LimitExceeded`] says which bound was reached.
@@ -74,8 +77,8 @@ impl Admission {
         Ok(self.permit(bound, user.clone(), permits))
     }
 
-    /// Waits for one permit, first come, first served. This is for work that must go on and so is never refused.
-    /// Dropping the future gives up the wait.
+    /// Waits for one permit, first come, first served. This is for work that must go on and so is
+    /// never refused. Dropping the future gives up the wait.
     pub async fn wait(&self, bound: Bound, user: &UserId) -> Permit {
         loop {
             let mut line = {

@@ -1,5 +1,5 @@
-//! The table of admission: how many permits each user holds, and all users together. Pure. The caller passes how long
-//! permits were held.
+//! The table of admission: how many permits each user holds, and all users together. Pure. The
+//! caller passes how long permits were held.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -130,7 +130,8 @@ impl<W> AdmissionTable<W> {
         })
     }
 
-    /// Takes permits, or says whose bound is reached. It counts no refusal: a caller that waits comes for no later permit.
+    /// Takes permits, or says whose bound is reached. It counts no refusal: a caller that waits
+    /// comes for no later permit.
     pub(super) fn take(
         &mut self,
         bound: Bound,
@@ -167,8 +168,8 @@ impl<W> AdmissionTable<W> {
         self.waiting.retain(|waiting| !is_gone(&waiting.waiter));
     }
 
-    /// Takes permits back that were held for this long. Returns the waiting callers that get them now, and forgets
-    /// those that are gone.
+    /// Takes permits back that were held for this long. Returns the waiting callers that get them
+    /// now, and forgets those that are gone.
     pub(super) fn release(
         &mut self,
         bound: Bound,
@@ -208,9 +209,10 @@ impl<W> AdmissionTable<W> {
 }
 
 impl Permits {
-    /// Estimates when one more refused caller can have a permit. Permits that are held as long as usual come free one
-    /// after the other. Each refused caller receives a time of its own, so that not all of them come for the first
-    /// permit. Few callers hold bytes, and these come free in no order.
+    /// Estimates when one more refused caller can have a permit. Permits that are held as long as
+    /// usual come free one after the other. Each refused caller receives a time of its own, so that
+    /// not all of them come for the first permit. Few callers hold bytes, and these come free in no
+    /// order.
     fn retry_after(&self, bound: Bound, usual: Duration) -> Duration {
         const LONGEST: Duration = Duration::from_secs(60);
         let holders = if bound == Bound::QueuedBytes { 1 } else { self.held.max(1) };

@@ -10,8 +10,8 @@ use crate::{
     registry::RegisteredTool,
 };
 
-/// A decision whose parts fit: its message is short enough, and its arguments fit the tool. It holds the reply to its
-/// person.
+/// A decision whose parts fit: its message is short enough, and its arguments fit the tool. It
+/// holds the reply to its person.
 #[derive(Debug)]
 pub struct CheckedDecision {
     decision: Decision,
@@ -19,8 +19,8 @@ pub struct CheckedDecision {
 }
 
 impl CheckedDecision {
-    /// Checks a decision, and returns it with the receiver of its reply. The tool is asked for only if the person
-    /// edited the arguments.
+    /// Checks a decision, and returns it with the receiver of its reply. The tool is asked for only
+    /// if the person edited the arguments.
     ///
     /// # Errors
     /// [`DecisionError`] says what does not fit, or why the tool is not known.
@@ -62,7 +62,8 @@ impl CheckedDecision {
     }
 }
 
-/// Makes a denial of its message. A blank message counts as none. The length is measured as the model reads it.
+/// Makes a denial of its message. A blank message counts as none. The length is measured as the
+/// model reads it.
 fn denial(message: Arc<str>, limits: &Limits) -> Result<Decision, DecisionError> {
     if message.trim().is_empty() {
         return Ok(Decision::Deny);

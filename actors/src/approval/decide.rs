@@ -8,8 +8,9 @@ use crate::{
     protocol::{CallId, Decision, DecisionError, Digest, Limits, UserId},
 };
 
-/// Decides about the approval request of this call. Exactly one decision wins, and it counts after it is recorded.
-/// Edited arguments are validated before the decision competes. If they do not fit, the request stays open.
+/// Decides about the approval request of this call. Exactly one decision wins, and it counts after
+/// it is recorded. Edited arguments are validated before the decision competes. If they do not fit,
+/// the request stays open.
 ///
 /// Dropping the future withdraws nothing that was sent.
 ///
@@ -31,8 +32,8 @@ pub async fn decide(
     let (decision, counts) = CheckedDecision::check(decision, tool, limits).await?;
     let decides = ConfirmMsg::Decide { call, digest, user: user.clone(), decision };
     confirm.send(decides).map_err(|_| DecisionError::NotRecorded)?;
-    // The decision counts after it is recorded, so this waits as long as the store may take, and longer than the call
-    // that records it.
+    // The decision counts after it is recorded, so this waits as long as the store may take, and
+    // longer than the call that records it.
     match timeout(limits.store_timeout + limits.ask_timeout, counts).await {
         Ok(Ok(counts)) => counts,
         Ok(Err(_)) | Err(_) => Err(DecisionError::NotKnown),

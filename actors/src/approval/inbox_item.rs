@@ -8,8 +8,8 @@ use crate::protocol::{ApprovalEnd, ApprovalRequest, CallId, SessionId};
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum InboxItem {
-    /// All open requests of the user, the earliest to expire first. It replaces everything before it. It is the first
-    /// item, and comes again if the reader fell behind.
+    /// All open requests of the user, the earliest to expire first. It replaces everything before
+    /// it. It is the first item, and comes again if the reader fell behind.
     Snapshot {
         /// The open requests.
         requests: Vec<Arc<ApprovalRequest>>,

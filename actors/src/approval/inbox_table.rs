@@ -60,7 +60,8 @@ impl<W> InboxTable<W> {
         self.forget_if_empty(user);
     }
 
-    /// Opens a request, and returns the readers to wake. A request that is asked again is not reported again.
+    /// Opens a request, and returns the readers to wake. A request that is asked again is not
+    /// reported again.
     pub(super) fn opened(&mut self, request: Arc<ApprovalRequest>) -> Vec<W> {
         let max = self.max_changes;
         let of_user = self.of(&request.user);
@@ -70,7 +71,8 @@ impl<W> InboxTable<W> {
         }
     }
 
-    /// Closes a request of this user, and returns the readers to wake. A request that is not open changes nothing.
+    /// Closes a request of this user, and returns the readers to wake. A request that is not open
+    /// changes nothing.
     pub(super) fn ended(&mut self, user: &UserId, call: CallId, end: ApprovalEnd) -> Vec<W> {
         let max = self.max_changes;
         let Some(of_user) = self.users.get_mut(user) else { return Vec::new() };
@@ -89,7 +91,8 @@ impl<W> InboxTable<W> {
         inboxes.filter_map(|unread| unread.reader.take()).collect()
     }
 
-    /// Reads the next item of an inbox, or notes the reader that waits for it. `None` if nothing follows.
+    /// Reads the next item of an inbox, or notes the reader that waits for it. `None` if nothing
+    /// follows.
     pub(super) fn read(
         &mut self,
         user: &UserId,
@@ -133,7 +136,8 @@ impl<W> InboxTable<W> {
 }
 
 impl<W> OfUser<W> {
-    /// Adds a change to each inbox. One with too many unread changes drops them all and will read all open requests.
+    /// Adds a change to each inbox. One with too many unread changes drops them all and will read
+    /// all open requests.
     fn tell(&mut self, item: &InboxItem, max_changes: usize) -> Vec<W> {
         for unread in self.inboxes.values_mut() {
             match &mut unread.changes {

@@ -1,4 +1,5 @@
-//! The inboxes of a runtime. Each reports to one user the approval requests that open and end, in all sessions.
+//! The inboxes of a runtime. Each reports to one user the approval requests that open and end, in
+//! all sessions.
 
 use std::{
     fmt,
@@ -14,8 +15,8 @@ use crate::protocol::{ApprovalEnd, ApprovalRequest, CallId, Limits, UserId};
 
 /// The inboxes of a runtime, with the open requests. Clones share them.
 ///
-/// They live outside of the ConfirmActor, and the calls themselves report to them. So a restart of the actor changes
-/// nothing in them: a request is open until its call has recorded how it ended.
+/// They live outside of the ConfirmActor, and the calls themselves report to them. So a restart of
+/// the actor changes nothing in them: a request is open until its call has recorded how it ended.
 #[derive(Clone)]
 pub struct Inboxes(Arc<Mutex<InboxTable<Waker>>>);
 
@@ -53,8 +54,8 @@ impl Inboxes {
         wake(woken);
     }
 
-    /// Ends all inboxes after what they have not read, because the runtime shuts down. Requests that are open stay open
-    /// in the ledger.
+    /// Ends all inboxes after what they have not read, because the runtime shuts down. Requests
+    /// that are open stay open in the ledger.
     pub fn close(&self) {
         let woken = self.table().close();
         wake(woken);
@@ -66,8 +67,8 @@ impl Inboxes {
 }
 
 impl InboxReader {
-    /// Returns the next item, or wakes the context's task as soon as there is one. Returns `None` after the runtime has
-    /// shut down.
+    /// Returns the next item, or wakes the context's task as soon as there is one. Returns `None`
+    /// after the runtime has shut down.
     pub fn poll_next(&mut self, context: &Context<'_>) -> Poll<Option<InboxItem>> {
         self.of.table().read(&self.user, self.inbox, context.waker().clone())
     }

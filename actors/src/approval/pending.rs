@@ -41,8 +41,8 @@ impl<W> Pending<W> {
         self.open.insert(call, Open { request, due, waiter });
     }
 
-    /// Returns the waiter of a request about which this user may decide now. The request stays open. A wrong or late
-    /// decision is an error.
+    /// Returns the waiter of a request about which this user may decide now. The request stays
+    /// open. A wrong or late decision is an error.
     pub(super) fn decidable(
         &self,
         call: CallId,

@@ -107,7 +107,8 @@ async fn a_no_may_say_as_much_as_is_allowed_and_not_a_byte_more() {
         let decision = Decision::DenyWith { message: message.into() };
         super::decide(&confirm, &user, call, digest, decision, &limits).await
     };
-    // Measured with its quotation marks, as the model reads it. No request is open, so none of them counts.
+    // Measured with its quotation marks, as the model reads it. No request is open, so none of them
+    // counts.
     assert_eq!(told("12345678").await, Err(DecisionError::NotOpen));
     let too_long = DecisionError::MessageTooLong { bytes: 11, max_bytes: 10 };
     assert_eq!(told("123456789").await, Err(too_long));

@@ -44,7 +44,8 @@ pub struct CallRequest {
     pub arguments: Arc<str>,
     /// The language of reasons and questions.
     pub locale: Locale,
-    /// The user's time zone. An unknown one refuses only a call that begins, because a key finds its call without it.
+    /// The user's time zone. An unknown one refuses only a call that begins, because a key finds
+    /// its call without it.
     pub time_zone: Result<Arc<str>, UnknownTimeZone>,
     /// Who is asked if its tool needs an approval.
     pub asks: Asks,
@@ -61,10 +62,11 @@ impl DirectCalls {
         Self { context, sessions, keyed: KeyedCalls::default() }
     }
 
-    /// Begins a call, or finds the one that its key already names, whether that runs or has ended. Its session sleeps
-    /// while it runs.
+    /// Begins a call, or finds the one that its key already names, whether that runs or has ended.
+    /// Its session sleeps while it runs.
     ///
-    /// If the future is dropped before it returns, nothing begins. Afterwards the call runs to its end.
+    /// If the future is dropped before it returns, nothing begins. Afterwards the call runs to its
+    /// end.
     ///
     /// # Errors
     /// [`Error`] says why no call began, or that the key names another call.
@@ -77,7 +79,8 @@ impl DirectCalls {
         Ok(RunningCall::new(call, self.context.calls.clone(), locale))
     }
 
-    /// Begins the call of a key, or finds the one that was begun. Callers of one key come one at a time.
+    /// Begins the call of a key, or finds the one that was begun. Callers of one key come one at a
+    /// time.
     async fn begin_once(
         &self,
         request: CallRequest,
@@ -103,8 +106,8 @@ impl DirectCalls {
         }
     }
 
-    /// Finds the call in the ledger. Nothing of it runs in this process, so a call without an end is ended now, and
-    /// does not run again.
+    /// Finds the call in the ledger. Nothing of it runs in this process, so a call without an end
+    /// is ended now, and does not run again.
     async fn recorded(&self, id: CallId, user: &UserId) -> Result<Option<Arc<SharedCall>>, Error> {
         let rows = self.context.store.store().calls(&LedgerFilter::call(id)).await?;
         let Some(row) = rows.into_iter().next() else { return Ok(None) };
@@ -142,7 +145,8 @@ impl DirectCalls {
             Some(named) => CallPosition::after_last(named, &user, &self.sessions, context).await?,
             None => CallPosition::of_its_own(session_of(None, id)?),
         };
-        // From here on nothing is awaited: a future that is dropped has begun all of the call or nothing.
+        // From here on nothing is awaited: a future that is dropped has begun all of the call or
+        // nothing.
         let at = calls.clock.now();
         let max_stored_bytes = calls.limits.max_stored_bytes_per_user as u64;
         let preamble = position.turn_of_its_own(&user, at, max_stored_bytes);

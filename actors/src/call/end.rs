@@ -1,4 +1,5 @@
-//! The end of a call without a model. Its callers receive it once, and the ledger has it as soon as the store takes it.
+//! The end of a call without a model. Its callers receive it once, and the ledger has it as soon as
+//! the store takes it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -19,11 +20,13 @@ pub(super) struct CallEnding {
 }
 
 impl CallEnding {
-    /// Makes the recipient of the end. It drops what is held before it publishes an end that the ledger has. If the
-    /// pipeline was lost, a task in `tasks` reads the end from the ledger, or records it.
+    /// Makes the recipient of the end. It drops what is held before it publishes an end that the
+    /// ledger has. If the pipeline was lost, a task in `tasks` reads the end from the ledger, or
+    /// records it.
     ///
-    /// If the store did not take the end of a call that the ledger has, the callers receive the end anyway. What is
-    /// held is dropped only after the ledger has an end, because a session that woke earlier would not show the call.
+    /// If the store did not take the end of a call that the ledger has, the callers receive the end
+    /// anyway. What is held is dropped only after the ledger has an end, because a session that
+    /// woke earlier would not show the call.
     pub(super) fn recipient(
         self,
         tasks: TaskTracker,

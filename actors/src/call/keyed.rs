@@ -1,4 +1,5 @@
-//! The calls that have a key and begin or run in this process: one caller at a time begins the call of a key.
+//! The calls that have a key and begin or run in this process: one caller at a time begins the call
+//! of a key.
 
 use std::{
     collections::HashMap,
@@ -10,7 +11,8 @@ use tokio::sync::{Mutex as AsyncMutex, MutexGuard as AsyncGuard};
 
 /// The calls with a key, by their ids. `C` is a call that runs.
 ///
-/// Invariant: an entry exists as long as a caller begins its call, or the call or a handle of it lives.
+/// Invariant: an entry exists as long as a caller begins its call, or the call or a handle of it
+/// lives.
 #[derive(Debug)]
 pub(super) struct KeyedCalls<C>(Arc<Entries<C>>);
 
@@ -47,8 +49,8 @@ impl<C> KeyedCalls<C> {
 }
 
 impl<C> KeyedCall<C> {
-    /// Waits until no other caller begins the call, and returns the call that runs, if there is one. As long as the
-    /// guard is held, no other caller begins it.
+    /// Waits until no other caller begins the call, and returns the call that runs, if there is
+    /// one. As long as the guard is held, no other caller begins it.
     pub(super) async fn running(&self) -> AsyncGuard<'_, Weak<C>> {
         self.running.lock().await
     }

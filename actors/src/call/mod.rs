@@ -1,12 +1,12 @@
 //! A call without a model: an application asks for it, and no turn follows it.
 //!
-//! [`DirectCalls::begin`] puts the call into a session of its own, or after the last entry of a sleeping one
-//! (`position`), and the dispatcher brings it to its end as it does with a model's call. The caller reads requests,
-//! progress and the end from a [`RunningCall`], through what all handles of the call share (`shared_call`). A call with
-//! a key begins once (`keyed`).
+//! [`DirectCalls::begin`] puts the call into a session of its own, or after the last entry of a
+//! sleeping one (`position`), and the dispatcher brings it to its end as it does with a model's
+//! call. The caller reads requests, progress and the end from a [`RunningCall`], through what all
+//! handles of the call share (`shared_call`). A call with a key begins once (`keyed`).
 //!
-//! `open_call` ends what no pipeline will end. Like the recovery of a turn, it reads in the ledger how far the call
-//! came.
+//! `open_call` ends what no pipeline will end. Like the recovery of a turn, it reads in the ledger
+//! how far the call came.
 //!
 //! Invariants:
 //! - The callers of a call receive its end once. The ledger has it as soon as the store takes it.

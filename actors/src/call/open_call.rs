@@ -22,9 +22,9 @@ pub(super) struct OpenCall {
 }
 
 impl OpenCall {
-    /// Tries with growing pauses to record an end, until the ledger has one. False if the runtime shuts down before: the
-    /// next start ends the call. False, too, if the key of the call names another one now, to which the open call in the
-    /// ledger belongs.
+    /// Tries with growing pauses to record an end, until the ledger has one. False if the runtime
+    /// shuts down before: the next start ends the call. False, too, if the key of the call names
+    /// another one now, to which the open call in the ledger belongs.
     pub(super) async fn end_later(&self, shared: Option<&Arc<SharedCall>>) -> bool {
         let mut failures = 0;
         while !self.runtime_ends_within_pause(failures).await {
@@ -72,8 +72,8 @@ impl OpenCall {
     }
 }
 
-/// The open calls whose callers ended with their process, and whose end the store did not take when the runtime
-/// started.
+/// The open calls whose callers ended with their process, and whose end the store did not take when
+/// the runtime started.
 #[derive(Debug)]
 #[must_use = "dropped, it leaves its calls open until the next start"]
 pub struct AbandonedCalls(Vec<OpenCall>);
@@ -97,8 +97,8 @@ impl AbandonedCalls {
         Self(left)
     }
 
-    /// Ends each of its calls in a task of its own, as soon as the store takes that. Until then the session of a call
-    /// does not wake, as while the call ran.
+    /// Ends each of its calls in a task of its own, as soon as the store takes that. Until then the
+    /// session of a call does not wake, as while the call ran.
     pub fn end_later(self, sessions: &SessionRegistry, tasks: &TaskTracker) {
         for call in self.0 {
             let DispatchRequest { session, user, .. } = &*call.request;

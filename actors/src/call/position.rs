@@ -1,4 +1,5 @@
-//! The position of a call without a model: a session of its own, or after the last entry of a sleeping session.
+//! The position of a call without a model: a session of its own, or after the last entry of a
+//! sleeping session.
 
 use std::sync::Arc;
 
@@ -28,8 +29,8 @@ impl CallPosition {
         Self { session, turn: TurnId::new(Uuid::now_v7()), seq: 1, held: None }
     }
 
-    /// Takes the position after the last entry of this session, which is created if it does not exist, and put to sleep if
-    /// it is idle.
+    /// Takes the position after the last entry of this session, which is created if it does not
+    /// exist, and put to sleep if it is idle.
     pub(super) async fn after_last(
         session: SessionId,
         user: &UserId,
@@ -62,8 +63,8 @@ impl CallPosition {
         Ok(Self { session, turn, seq: last_seq + 1, held: Some((slot, begun)) })
     }
 
-    /// Makes the facts of its turn. No model follows the call, so the turn is over from the beginning: after a crash
-    /// only the call is resumed.
+    /// Makes the facts of its turn. No model follows the call, so the turn is over from the
+    /// beginning: after a crash only the call is resumed.
     pub(super) fn turn_of_its_own(
         &self,
         user: &UserId,

@@ -11,8 +11,9 @@ use crate::{
     protocol::{ApprovalRequest, CallId, Locale, SessionId, ToolProgress, call_envelope},
 };
 
-/// A call without a model that has begun. Dropping it cancels nothing: the call runs to its end, which the ledger has.
-/// Handles of the same key share one call. A clone reads requests and progress on its own.
+/// A call without a model that has begun. Dropping it cancels nothing: the call runs to its end,
+/// which the ledger has. Handles of the same key share one call. A clone reads requests and
+/// progress on its own.
 #[derive(Debug, Clone)]
 pub struct RunningCall {
     call: Arc<SharedCall>,
@@ -45,9 +46,9 @@ impl RunningCall {
         &self.call.session
     }
 
-    /// Waits until a person is asked about the call, and returns the request, or `None` after the call has ended. A
-    /// request that is already open is returned at once. Each request is returned once, and again if a decision that
-    /// was sent may have been lost. Deciding again is harmless.
+    /// Waits until a person is asked about the call, and returns the request, or `None` after the
+    /// call has ended. A request that is already open is returned at once. Each request is returned
+    /// once, and again if a decision that was sent may have been lost. Deciding again is harmless.
     ///
     /// Dropping the future loses nothing.
     pub async fn request(&mut self) -> Option<Arc<ApprovalRequest>> {
@@ -59,8 +60,9 @@ impl RunningCall {
         Some(request)
     }
 
-    /// Waits until the handler reports how far it has come, and returns the newest report, or `None` after the call has
-    /// ended. No report is returned twice, and those that a newer one has replaced are not returned.
+    /// Waits until the handler reports how far it has come, and returns the newest report, or
+    /// `None` after the call has ended. No report is returned twice, and those that a newer one has
+    /// replaced are not returned.
     ///
     /// Dropping the future loses nothing.
     pub async fn progress(&mut self) -> Option<ToolProgress> {
@@ -83,9 +85,9 @@ impl RunningCall {
         found
     }
 
-    /// Dismisses the call for all its holders. An open request ends as `dismissed`, and a call that has not begun does
-    /// not run. A handler that has begun commits, and so does a call whose approval counts; only the result is
-    /// discarded. After the end this changes nothing.
+    /// Dismisses the call for all its holders. An open request ends as `dismissed`, and a call that
+    /// has not begun does not run. A handler that has begun commits, and so does a call whose
+    /// approval counts; only the result is discarded. After the end this changes nothing.
     pub fn dismiss(&self) {
         self.call.dismissal.cancel();
     }

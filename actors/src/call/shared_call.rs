@@ -51,15 +51,16 @@ impl SharedCall {
         Self { id, session, wanted, dismissal, stage, entry }
     }
 
-    /// Returns whether it is of this tool and these arguments, and in this session. Arguments are compared as JSON, if
-    /// both are JSON.
+    /// Returns whether it is of this tool and these arguments, and in this session. Arguments are
+    /// compared as JSON, if both are JSON.
     pub(super) fn is(&self, wanted: &WantedCall, session: &SessionId) -> bool {
         self.session == *session
             && self.wanted.name == wanted.name
             && are_same(&self.wanted.arguments, &wanted.arguments)
     }
 
-    /// Returns whether its end is known here and the ledger does not have it. A later caller then asks the ledger.
+    /// Returns whether its end is known here and the ledger does not have it. A later caller then
+    /// asks the ledger.
     pub(super) fn has_unrecorded_end(&self) -> bool {
         self.stage.borrow().end.as_ref().is_some_and(|end| !end.is_recorded)
     }

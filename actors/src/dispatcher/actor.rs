@@ -32,8 +32,8 @@ impl Actor for DispatcherActor {
     ) -> Result<(), ActorProcessingErr> {
         failpoint("dispatcher.handle").await?;
         match msg {
-            // Checking up to 1 MiB of arguments is slow work, so it does not happen here. Boxed, because a task's
-            // future is moved about ten times.
+            // Checking up to 1 MiB of arguments is slow work, so it does not happen here. Boxed,
+            // because a task's future is moved about ten times.
             DispatcherMsg::Dispatch { request, reply } => {
                 let reply = Responder::new(&request, reply, context);
                 context.tasks.spawn(Box::pin(call::begin(request, reply, context.clone())));

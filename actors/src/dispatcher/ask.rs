@@ -1,5 +1,5 @@
-//! Asking a person about a call, which is the one way to wait for an approval. The request is durable first, is made of
-//! what is stored, and ends once.
+//! Asking a person about a call, which is the one way to wait for an approval. The request is
+//! durable first, is made of what is stored, and ends once.
 
 use std::sync::Arc;
 
@@ -29,8 +29,8 @@ use crate::{
     },
 };
 
-/// Asks a person about the call, and returns the decision with its moment. A request that is still open in the ledger
-/// is asked again as it was. Any other is admitted and made durable first.
+/// Asks a person about the call, and returns the decision with its moment. A request that is still
+/// open in the ledger is asked again as it was. Any other is admitted and made durable first.
 ///
 /// # Errors
 /// [`NotRun`] says how the call ends without a decision.
@@ -50,8 +50,8 @@ pub(super) async fn ask(
     let decision = decision(&request, checked, context).await?;
     let passed = failpoint("ask.decided").await.map_err(StoreError::from);
     passed.map_err(|error| NotRun::store(&error, checked.request()))?;
-    // The store compares with the time of day and refuses a later decision. So no person learns of a later one that it
-    // counts.
+    // The store compares with the time of day and refuses a later decision. So no person learns of
+    // a later one that it counts.
     let at = context.clock.now();
     if at >= request.expires_at {
         decision.tell(Err(DecisionError::NotOpen));
@@ -62,7 +62,8 @@ pub(super) async fn ask(
     Ok((if is_same { decision.unedited() } else { decision }, at))
 }
 
-/// Takes a permit and makes the request durable. A durable request is always asked, so the permit comes first.
+/// Takes a permit and makes the request durable. A durable request is always asked, so the permit
+/// comes first.
 async fn open(
     checked: &mut CheckedCall,
     record: &mut Record,
@@ -92,7 +93,8 @@ async fn open(
     Ok(permit)
 }
 
-/// Takes a permit for a request that was admitted before its process ended, so it waits as long as a person may decide.
+/// Takes a permit for a request that was admitted before its process ended, so it waits as long as
+/// a person may decide.
 async fn permit_again(
     expires_at: Timestamp,
     checked: &CheckedCall,
@@ -145,7 +147,8 @@ pub(super) fn request(
     })
 }
 
-/// Writes down what a person will be shown: the call, its effect by what the store has now, and the reach of "always".
+/// Writes down what a person will be shown: the call, its effect by what the store has now, and the
+/// reach of "always".
 async fn shown(checked: &CheckedCall, context: &CallContext) -> Shown {
     let request = checked.request();
     let tool = checked.tool();
@@ -178,8 +181,8 @@ async fn shown(checked: &CheckedCall, context: &CallContext) -> Shown {
     Shown { text: text.into(), consequence: written.consequence }
 }
 
-/// Asks the tool for the consequence from what the store has now. If that cannot be read, the person is asked without
-/// it.
+/// Asks the tool for the consequence from what the store has now. If that cannot be read, the
+/// person is asked without it.
 async fn seen(arguments: &Value, checked: &CheckedCall, context: &CallContext) -> Option<String> {
     let tool = checked.tool();
     if !tool.tool().looks_before_asking() {
@@ -203,8 +206,8 @@ async fn seen(arguments: &Value, checked: &CheckedCall, context: &CallContext) -
     }
 }
 
-/// Asks and waits for the person. A request that was lost with the ConfirmActor is asked again, until it expires or no
-/// actor is left to take a decision.
+/// Asks and waits for the person. A request that was lost with the ConfirmActor is asked again,
+/// until it expires or no actor is left to take a decision.
 async fn decision(
     request: &Arc<ApprovalRequest>,
     checked: &CheckedCall,
@@ -221,13 +224,14 @@ async fn decision(
         let tool = checked.tool().clone();
         // If the actor is gone, the sender of the reply is gone with the message.
         let _ = confirm.cast(ConfirmMsg::Ask { request: asked, tool, due, reply });
-        // Only now, because a listener may decide at once. A request that is asked again is reported again, because a
-        // decision on its way is lost too.
+        // Only now, because a listener may decide at once. A request that is asked again is
+        // reported again, because a decision on its way is lost too.
         context.inboxes.opened(request.clone());
         let told = Box::new((**request).clone());
         call.news.tell(DispatcherEvent::ApprovalRequested { request: told });
         tokio::select! {
-            // A decision that has arrived counts, even if the turn was dismissed at the same moment.
+            // A decision that has arrived counts, even if the turn was dismissed at the same
+            // moment.
             biased;
             decision = &mut decision => {
                 if let Ok(decision) = decision {

@@ -1,4 +1,5 @@
-//! The second step of a call: a person's approval, if one is needed. Only this file makes an [`AuthorizedCall`].
+//! The second step of a call: a person's approval, if one is needed. Only this file makes an
+//! [`AuthorizedCall`].
 
 use std::time::Duration;
 
@@ -59,8 +60,9 @@ impl AuthorizedCall {
     }
 }
 
-/// Authorizes a call: at once if the tool's effect and predicate require no approval, and otherwise with one. The
-/// request for one is durable before a person is asked, and the approval before the call runs.
+/// Authorizes a call: at once if the tool's effect and predicate require no approval, and otherwise
+/// with one. The request for one is durable before a person is asked, and the approval before the
+/// call runs.
 ///
 /// # Errors
 /// [`NotRun`] says how the call ends instead.
@@ -86,8 +88,8 @@ pub(super) async fn authorize(
     }
 }
 
-/// Obtains an approval: one that the ledger has, one that rests on a standing approval, or a person's. Returns the
-/// moment until which it can be used.
+/// Obtains an approval: one that the ledger has, one that rests on a standing approval, or a
+/// person's. Returns the moment until which it can be used.
 async fn approval(
     checked: &mut CheckedCall,
     record: &mut Record,
@@ -101,7 +103,8 @@ async fn approval(
         }
         Some(expires_at)
     } else {
-        // A standing approval is for a user that sees its effects, so after a dismissal it covers no call.
+        // A standing approval is for a user that sees its effects, so after a dismissal it covers
+        // no call.
         if let Some(reason) = request.cancellation.before_approval() {
             return Err(NotRun::because(reason));
         }
@@ -129,14 +132,15 @@ fn asked_before(request: &DispatchRequest) -> Option<&LedgerRow> {
     matches!(ledger_row.state, CallState::Awaiting | CallState::Approved).then_some(ledger_row)
 }
 
-/// Goes on with a request or an approval that the ledger has, with the same digest. Returns the moment until which it
-/// counts.
+/// Goes on with a request or an approval that the ledger has, with the same digest. Returns the
+/// moment until which it counts.
 fn go_on(
     asked: &LedgerRow,
     checked: &mut CheckedCall,
     context: &CallContext,
 ) -> Result<Timestamp, NotRun> {
-    // What was shown, or what the user changed in it, is reported as the ledger has it, whatever becomes of the call.
+    // What was shown, or what the user changed in it, is reported as the ledger has it, whatever
+    // becomes of the call.
     checked.restore(asked.arguments.clone(), asked.shown.clone());
     let request = checked.request();
     if let Some(reason) = request.cancellation.before_approval() {
@@ -164,8 +168,8 @@ fn go_on(
     })
 }
 
-/// Records an approval of this call that rests on a standing approval. Returns `None` if the user must be asked, also
-/// if the standing approval was revoked at this moment.
+/// Records an approval of this call that rests on a standing approval. Returns `None` if the user
+/// must be asked, also if the standing approval was revoked at this moment.
 async fn by_standing_approval(
     checked: &CheckedCall,
     record: &mut Record,
@@ -235,7 +239,8 @@ async fn covering(
     Ok(None)
 }
 
-/// Returns the digest of the resource to which a standing approval about this call is bound, if the tool names one.
+/// Returns the digest of the resource to which a standing approval about this call is bound, if the
+/// tool names one.
 fn resource(checked: &CheckedCall, context: &CallContext) -> Option<Digest> {
     let tool = checked.tool().tool();
     let resource = tool.resource(checked.arguments(), &context.tool_context(checked.request()))?;
@@ -279,8 +284,8 @@ const fn not_counted(cause: &StoreError) -> DecisionError {
     if cause.may_have_happened() { DecisionError::NotKnown } else { DecisionError::NotRecorded }
 }
 
-/// Publishes how a request ended, after the store has it. An end that the store does not have is not published as a
-/// person's decision.
+/// Publishes how a request ended, after the store has it. An end that the store does not have is
+/// not published as a person's decision.
 pub(super) fn approval_ended(
     request: &DispatchRequest,
     end: ApprovalEnd,

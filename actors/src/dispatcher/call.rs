@@ -1,7 +1,8 @@
-//! One running call: an unlinked CallActor that supervises its PipelineActor. Exactly one supervision event ends it.
+//! One running call: an unlinked CallActor that supervises its PipelineActor. Exactly one
+//! supervision event ends it.
 //!
-//! ractor's supervision turns a panic into an event, so a handler's panic becomes a `ToolErr`. No stop or kill of
-//! dispatcher, session or supervisor can cut a handler off.
+//! ractor's supervision turns a panic into an event, so a handler's panic becomes a `ToolErr`. No
+//! stop or kill of dispatcher, session or supervisor can cut a handler off.
 
 use std::sync::Arc;
 
@@ -35,8 +36,8 @@ use crate::{
 
 /// Checks a call and starts its actors. A refusal needs none.
 ///
-/// Here and below, rare branches are boxed, because a future is moved when it begins, together with the branches that
-/// it never takes.
+/// Here and below, rare branches are boxed, because a future is moved when it begins, together with
+/// the branches that it never takes.
 pub(super) async fn begin(
     request: Arc<DispatchRequest>,
     reply: Responder,
@@ -124,7 +125,8 @@ async fn refuse(
     let NotRun::Ends { finished, .. } = not_run else {
         return reply.send(DispatcherEvent::Left { call: request.call.id });
     };
-    // The outcome reports what the ledger has. Refused arguments are kept as the text that the model wrote.
+    // The outcome reports what the ledger has. Refused arguments are kept as the text that the
+    // model wrote.
     let arguments = match &request.ledger_row {
         Some(ledger_row) => ledger_row.arguments.clone(),
         None => Value::from(&*request.call.arguments).into(),
@@ -203,7 +205,8 @@ impl Actor for CallActor {
                 match state.take::<PipelineState>().ok().and_then(|run| run.end) {
                     Some(Ran::Ended(end)) => call.answer(end),
                     Some(Ran::Left) => call.leave(),
-                    // The answer was sent early, and its caller receives this resolution afterwards.
+                    // The answer was sent early, and its caller receives this resolution
+                    // afterwards.
                     Some(Ran::Late(Some(resolved))) => {
                         call.request.late.tell(resolved);
                     }

@@ -1,4 +1,5 @@
-//! The one cancellation of a turn and its calls: a signal with its causes, and what each of them means for a call.
+//! The one cancellation of a turn and its calls: a signal with its causes, and what each of them
+//! means for a call.
 
 use std::{
     pin::pin,
@@ -28,11 +29,11 @@ pub struct Cancellation {
 /// A cause that cancels a turn or a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CancelCause {
-    /// The user left: open questions end, and results of handlers that run are discarded. With [`OnDismiss::Stop`] no
-    /// other call begins.
+    /// The user left: open questions end, and results of handlers that run are discarded. With
+    /// [`OnDismiss::Stop`] no other call begins.
     Dismissed(OnDismiss),
-    /// The turn lost its actor, or the runtime ends. A call that has not begun stays as it is in the ledger, and goes
-    /// on with its turn. A handler that runs goes on to its end.
+    /// The turn lost its actor, or the runtime ends. A call that has not begun stays as it is in
+    /// the ledger, and goes on with its turn. A handler that runs goes on to its end.
     Suspended,
 }
 
@@ -67,16 +68,16 @@ impl Default for Cancellation {
 }
 
 impl Cancellation {
-    /// Makes the cancellation of a turn. The end of the runtime, which cancels this token, suspends the turn. The token
-    /// is asked often and has a lock, so each session needs its own.
+    /// Makes the cancellation of a turn. The end of the runtime, which cancels this token, suspends
+    /// the turn. The token is asked often and has a lock, so each session needs its own.
     #[must_use]
     pub fn new(closing: CancellationToken) -> Self {
         let handler = Cancelled::new(closing.child_token(), closing.clone());
         Self::with(closing.clone(), CancelCause::Suspended, handler, closing)
     }
 
-    /// Makes the cancellation of a call without a turn. Its caller leaves with the first token. The second is the
-    /// runtime's end, of which the first may be a child.
+    /// Makes the cancellation of a call without a turn. Its caller leaves with the first token. The
+    /// second is the runtime's end, of which the first may be a child.
     #[must_use]
     pub fn of_caller(leaves: CancellationToken, runtime_closes: CancellationToken) -> Self {
         let handler = Cancelled::new(leaves.clone(), runtime_closes.clone());
@@ -96,8 +97,8 @@ impl Cancellation {
         Self { signal: Arc::new(signal), handler, is_behind: false }
     }
 
-    /// Cancels the turn, its calls and the handlers that run for it. The handlers of calls that are dispatched from now
-    /// on are cancelled only by the next cause.
+    /// Cancels the turn, its calls and the handlers that run for it. The handlers of calls that are
+    /// dispatched from now on are cancelled only by the next cause.
     pub fn cancel(&mut self, cause: CancelCause) {
         self.signal.causes.fetch_or(Causes::of(cause).0, Ordering::AcqRel);
         self.signal.changed.notify_waiters();
@@ -110,15 +111,15 @@ impl Cancellation {
         });
     }
 
-    /// Copies it for a call that is dispatched now. The result of a call that begins after a dismissal counts, because
-    /// it belongs to a turn that was to go on.
+    /// Copies it for a call that is dispatched now. The result of a call that begins after a
+    /// dismissal counts, because it belongs to a turn that was to go on.
     #[must_use]
     pub fn from_here(&self) -> Self {
         Self { is_behind: self.causes().is_dismissed(), ..self.clone() }
     }
 
-    /// Forbids every decision about the approval request that is open. Returns false if a decision has come: the call
-    /// then goes on with it, and nothing is forbidden.
+    /// Forbids every decision about the approval request that is open. Returns false if a decision
+    /// has come: the call then goes on with it, and nothing is forbidden.
     #[must_use]
     pub fn forbid_decision(&self) -> bool {
         let forbidden = |come| Causes(come).forbid_decision().map(|Causes(causes)| causes);
@@ -131,7 +132,8 @@ impl Cancellation {
         self.signal.causes.fetch_and(!Causes::DECIDED, Ordering::AcqRel);
     }
 
-    /// Marks that a call of the turn no longer waits. Returns whether the decision that it received counts.
+    /// Marks that a call of the turn no longer waits. Returns whether the decision that it received
+    /// counts.
     pub(super) fn decided(&self) -> bool {
         let come = self.signal.causes.fetch_or(Causes::DECIDED, Ordering::AcqRel);
         come & Causes::UNDECIDED == 0
@@ -157,8 +159,8 @@ impl Cancellation {
         self.until(Causes::of_approval).await
     }
 
-    /// Returns what becomes of a call whose handler may no longer begin, or `None` if it may. An approval that was said
-    /// to count does count.
+    /// Returns what becomes of a call whose handler may no longer begin, or `None` if it may. An
+    /// approval that was said to count does count.
     pub(super) fn before_handler(&self, is_approved: bool) -> Option<Interruption> {
         self.causes().before_handler(is_approved)
     }
@@ -266,8 +268,9 @@ mod tests {
     use Interruption::{Ends, Stays};
     use OnDismiss::{Finish, Stop};
 
-    /// The causes; then what becomes of four calls; then whether a result is discarded. The calls: one without a
-    /// question, one with an open question, one that waits for its handler, and an approved one that waits.
+    /// The causes; then what becomes of four calls; then whether a result is discarded. The calls:
+    /// one without a question, one with an open question, one that waits for its handler, and an
+    /// approved one that waits.
     type Row = (
         &'static [CancelCause],
         Option<CancelReason>,

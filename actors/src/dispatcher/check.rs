@@ -60,8 +60,8 @@ impl CheckedCall {
         digest(&self.schema, arguments, user, session, call.id, self.shown())
     }
 
-    /// Replaces arguments and shown texts by those of the ledger. The arguments fit the schema that their digest names,
-    /// because no other schema and no other text have that digest.
+    /// Replaces arguments and shown texts by those of the ledger. The arguments fit the schema that
+    /// their digest names, because no other schema and no other text have that digest.
     pub(super) fn restore(&mut self, arguments: Arc<Value>, shown: Option<Box<Shown>>) {
         self.shown = shown;
         self.digest = self.digest_of(&arguments);

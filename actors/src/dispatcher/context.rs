@@ -50,7 +50,8 @@ pub struct CallContext {
     handlers: Handlers,
 }
 
-/// The calls whose handlers run and may have effects outside of the store. Each of them holds a permit.
+/// The calls whose handlers run and may have effects outside of the store. Each of them holds a
+/// permit.
 #[derive(Debug, Clone, Default)]
 struct Handlers(Arc<Mutex<HashSet<CallId>>>);
 
@@ -119,7 +120,8 @@ impl CallContext {
         HandlerRuns { handlers: self.handlers.clone(), call }
     }
 
-    /// Returns whether a handler of this call runs that will itself report its effect outside of the store.
+    /// Returns whether a handler of this call runs that will itself report its effect outside of
+    /// the store.
     #[must_use]
     pub fn is_running(&self, call: CallId) -> bool {
         self.handlers.running().contains(&call)

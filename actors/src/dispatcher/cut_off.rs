@@ -1,5 +1,5 @@
-//! The ends of calls with which no process goes on. A call that never began is withdrawn, which is no fault of its
-//! tool.
+//! The ends of calls with which no process goes on. A call that never began is withdrawn, which is
+//! no fault of its tool.
 
 use std::sync::Arc;
 
@@ -15,8 +15,9 @@ use crate::{
     protocol::{CallResult, CancelReason, EffectPolicy, Fault, Locale, ToolOutcome},
 };
 
-/// Makes the ends of calls of one session that no pipeline will end, in their order. They are to be written as they
-/// are. If the store did not take the end of a handler, that is the end of its call.
+/// Makes the ends of calls of one session that no pipeline will end, in their order. They are to be
+/// written as they are. If the store did not take the end of a handler, that is the end of its
+/// call.
 #[must_use]
 pub fn ends_of_lost(context: &CallContext, rows: &[&LedgerRow], locale: Locale) -> Vec<Ended> {
     let mut all_read = true;
@@ -40,7 +41,8 @@ pub fn ends_of_lost(context: &CallContext, rows: &[&LedgerRow], locale: Locale) 
     rows.iter().enumerate().map(end).collect()
 }
 
-/// Ends a call whose process ended: with the end that the ledger has, or with one that follows from its state there.
+/// Ends a call whose process ended: with the end that the ledger has, or with one that follows from
+/// its state there.
 pub async fn end_cut_off(context: &Arc<CallContext>, request: Arc<DispatchRequest>) -> CallEnd {
     let tool = request.call.name.clone();
     let locale = request.locale;
@@ -55,8 +57,8 @@ fn finished(context: &CallContext, tool: &str, state: CallState, locale: Locale)
     }
 }
 
-/// Returns whether the handler of a call in this state cannot have begun. The beginning of one that reads, or that
-/// writes in the transaction, is recorded only together with its end.
+/// Returns whether the handler of a call in this state cannot have begun. The beginning of one that
+/// reads, or that writes in the transaction, is recorded only together with its end.
 fn never_began(context: &CallContext, tool: &str, state: CallState) -> bool {
     match state {
         CallState::Awaiting => true,

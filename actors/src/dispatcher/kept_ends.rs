@@ -1,4 +1,5 @@
-//! The ends of handlers that the store has not taken yet. Whatever ends such a call in the ledger writes the true end.
+//! The ends of handlers that the store has not taken yet. Whatever ends such a call in the ledger
+//! writes the true end.
 
 use std::{
     collections::HashMap,
@@ -7,12 +8,13 @@ use std::{
 
 use crate::{ledger::Ended, protocol::CallId};
 
-/// The ends that wait for the store, by their calls. Each of these calls holds its permit among the running ones.
+/// The ends that wait for the store, by their calls. Each of these calls holds its permit among the
+/// running ones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct KeptEnds(Arc<Mutex<HashMap<CallId, Ended>>>);
 
-/// Keeps the end of a call until it is dropped. Until then, everything that ends the call in the ledger writes this
-/// end.
+/// Keeps the end of a call until it is dropped. Until then, everything that ends the call in the
+/// ledger writes this end.
 #[derive(Debug)]
 #[must_use = "dropped, it keeps nothing"]
 pub(super) struct KeptEnd {

@@ -34,7 +34,8 @@ impl<W> KeyedSemaphore<W> {
         (id, waiters.let_in())
     }
 
-    /// Removes a waiter that works or waits. Returns the waiters that may work now, in the order of their entering.
+    /// Removes a waiter that works or waits. Returns the waiters that may work now, in the order of
+    /// their entering.
     pub(super) fn leave(&mut self, key: &str, id: WaiterId) -> Vec<W> {
         let Some(waiters) = self.by_key.get_mut(key) else { return Vec::new() };
         waiters.at_work.retain(|(of, _)| *of != id);
@@ -54,8 +55,8 @@ impl<W> KeyedSemaphore<W> {
 }
 
 impl<W> Waiters<W> {
-    /// Lets waiters in, in order. If a waiter could pass another, it could keep a call that must be alone waiting for
-    /// ever.
+    /// Lets waiters in, in order. If a waiter could pass another, it could keep a call that must be
+    /// alone waiting for ever.
     fn let_in(&mut self) -> Vec<W> {
         let mut let_in = Vec::new();
         while let Some((_, at_once, _)) = self.waiting.front() {

@@ -1,4 +1,5 @@
-//! The end of a handler that the ledger does not have yet, or has as unknown. It is written until the ledger has it.
+//! The end of a handler that the ledger does not have yet, or has as unknown. It is written until
+//! the ledger has it.
 
 use tokio::time::timeout;
 use tracing::{debug, error};
@@ -10,11 +11,12 @@ use crate::{
     protocol::{Effect, EffectResolution, ResolvedBy, ResolvedCall},
 };
 
-/// Writes the true end of a handler into the ledger, which may have the call without an end or with effect `unknown`.
-/// Returns the effect if that was unknown. `failures` is how often the store has already refused it.
+/// Writes the true end of a handler into the ledger, which may have the call without an end or with
+/// effect `unknown`. Returns the effect if that was unknown. `failures` is how often the store has
+/// already refused it.
 ///
-/// If the store does not take it, this tries again with growing pauses, and a last time when the runtime ends. After
-/// that, the next start finds a call that began and has no end.
+/// If the store does not take it, this tries again with growing pauses, and a last time when the
+/// runtime ends. After that, the next start finds a call that began and has no end.
 pub(super) async fn keep_trying(
     record: &mut Record,
     ended: &Ended,
@@ -24,7 +26,8 @@ pub(super) async fn keep_trying(
     let mut is_last = false;
     loop {
         if failures > 0 {
-            // Its session or its caller writes the end too, and comes first: two at once would be in each other's way.
+            // Its session or its caller writes the end too, and comes first: two at once would be
+            // in each other's way.
             let pause = 2 * context.limits.retry_pause(failures - 1);
             is_last = timeout(pause, context.closing.cancelled()).await.is_ok();
         }
@@ -43,8 +46,8 @@ pub(super) async fn keep_trying(
     }
 }
 
-/// Writes the end if the ledger has none, or resolves an effect that it has as unknown. An end or a resolution that it
-/// already has stays.
+/// Writes the end if the ledger has none, or resolves an effect that it has as unknown. An end or a
+/// resolution that it already has stays.
 ///
 /// # Errors
 /// [`StoreError`] if the ledger cannot be read or written, or does not have the call.
@@ -65,8 +68,8 @@ pub(super) async fn try_once(
     }
 }
 
-/// Records the effect of a call that the ledger has with effect `unknown`, and returns it. If the effect is still
-/// unknown it stays so, and a person can resolve it.
+/// Records the effect of a call that the ledger has with effect `unknown`, and returns it. If the
+/// effect is still unknown it stays so, and a person can resolve it.
 async fn resolve(record: &mut Record, effect: Effect) -> Result<Option<ResolvedCall>, StoreError> {
     let Some(resolution) = EffectResolution::of(effect) else { return Ok(None) };
     let by = ResolvedBy::Handler;

@@ -1,4 +1,5 @@
-//! The end of a call whose pipeline is gone: what the ledger has, what its handler left, or a fault.
+//! The end of a call whose pipeline is gone: what the ledger has, what its handler left, or a
+//! fault.
 
 use std::sync::Arc;
 
@@ -15,11 +16,12 @@ use crate::{
     protocol::{Effect, EffectPolicy, Fault, Locale, Text, ToolOutcome},
 };
 
-/// Ends a call whose pipeline is gone: with the end that the ledger has, or else with the end of its handler that the
-/// store did not take, or else with `handler_error` and this fault.
+/// Ends a call whose pipeline is gone: with the end that the ledger has, or else with the end of
+/// its handler that the store did not take, or else with `handler_error` and this fault.
 ///
-/// With that fault, its effect is `none` if the ledger shows that the handler had not begun, or if the handler only
-/// reads, or wrote in a transaction that was undone with it. Otherwise it is unknown.
+/// With that fault, its effect is `none` if the ledger shows that the handler had not begun, or if
+/// the handler only reads, or wrote in a transaction that was undone with it. Otherwise it is
+/// unknown.
 pub async fn end_lost(
     context: &Arc<CallContext>,
     request: Arc<DispatchRequest>,
@@ -30,8 +32,8 @@ pub async fn end_lost(
     end_otherwise(context, request, |state| gone(context, &tool, state, fault, locale)).await
 }
 
-/// Brings a call whose pipeline is gone to its end, with the same order of ends. The last is made of its state in the
-/// ledger.
+/// Brings a call whose pipeline is gone to its end, with the same order of ends. The last is made
+/// of its state in the ledger.
 pub(super) async fn end_otherwise(
     context: &Arc<CallContext>,
     request: Arc<DispatchRequest>,

@@ -1,26 +1,30 @@
-//! The DispatcherActor and the running call: check, authorize, run. Every call ends in exactly one outcome.
+//! The DispatcherActor and the running call: check, authorize, run. Every call ends in exactly one
+//! outcome.
 //!
-//! The actor receives a [`DispatchRequest`], and sends a [`DispatcherEvent`] for each approval request and for the end.
+//! The actor receives a [`DispatchRequest`], and sends a [`DispatcherEvent`] for each approval
+//! request and for the end.
 //!
 //! - `check` looks the tool up and validates the arguments.
-//! - `authorize` obtains an approval if the tool requires it, and records it. `ask` is the one way to wait for a
-//!   person.
+//! - `authorize` obtains an approval if the tool requires it, and records it. `ask` is the one way
+//!   to wait for a person.
 //! - `permits` takes the permits of resource and tool.
 //! - `run` lends the handler its connection, waits for it until its deadline, and records the end.
 //! - `kept_ends` has the ends that the store did not take, and `late_end` writes them later.
-//! - `call` holds these steps in a pair of actors, which turns a handler's panic into an outcome. It records the ends
-//!   of calls that do not run.
-//! - `cut_off` makes the ends of calls whose process ended before they did, and `lost_end` those of calls whose
-//!   pipeline is gone.
+//! - `call` holds these steps in a pair of actors, which turns a handler's panic into an outcome.
+//!   It records the ends of calls that do not run.
+//! - `cut_off` makes the ends of calls whose process ended before they did, and `lost_end` those of
+//!   calls whose pipeline is gone.
 //!
 //! Invariants:
-//! - The order is enforced by types: only `check` makes a `CheckedCall`, only `authorize` an `AuthorizedCall`, and only
-//!   that one can run.
-//! - An approval request is durable before a person is asked, and an approval before the handler begins.
+//! - The order is enforced by types: only `check` makes a `CheckedCall`, only `authorize` an
+//!   `AuthorizedCall`, and only that one can run.
+//! - An approval request is durable before a person is asked, and an approval before the handler
+//!   begins.
 //! - A transactional handler's writes and the record of its call share one commit.
-//! - A handler without a connection is never dropped. After its deadline its caller is answered, and its real end is
-//!   recorded.
-//! - What such a handler did is recorded as it was, however long the store is away, unless this process ends before.
+//! - A handler without a connection is never dropped. After its deadline its caller is answered,
+//!   and its real end is recorded.
+//! - What such a handler did is recorded as it was, however long the store is away, unless this
+//!   process ends before.
 //!
 //! The actor keeps no state but the running calls, so a restart of it loses none.
 

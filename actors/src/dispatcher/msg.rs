@@ -56,7 +56,8 @@ pub struct DispatchRequest {
     pub cancellation: Cancellation,
     /// The moment of the proposal, as the ledger states it if it has the proposal.
     pub proposed_at: Timestamp,
-    /// The call is one too many of its completion, of which this many are taken. It ends as an error and does not run.
+    /// The call is one too many of its completion, of which this many are taken. It ends as an
+    /// error and does not run.
     pub beyond: Option<usize>,
     /// Receives the events of approval requests.
     pub news: Recipient<DispatcherEvent>,
@@ -64,7 +65,8 @@ pub struct DispatchRequest {
     pub progress: Recipient<ToolProgress>,
     /// Receives the call's effect, if its handler ended after its caller had received `timeout`.
     pub late: Recipient<ResolvedCall>,
-    /// Facts that must be durable before this call's first entry and are not yet written. They become durable with it.
+    /// Facts that must be durable before this call's first entry and are not yet written. They
+    /// become durable with it.
     pub preamble: Vec<Write>,
     /// The call's row, if the ledger has it already. `None` if it may not have it yet.
     pub ledger_row: Option<Box<LedgerRow>>,

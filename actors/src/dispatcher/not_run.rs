@@ -1,4 +1,5 @@
-//! The end of a call that does not run: what is recorded, and what its person and readers receive after that.
+//! The end of a call that does not run: what is recorded, and what its person and readers receive
+//! after that.
 
 use tracing::{debug, info};
 
@@ -95,7 +96,8 @@ impl NotRun {
         Self::Ends { finished: Box::new(Finished::unrun(outcome)), end: None, decision: None }
     }
 
-    /// Logs the end of a call that is not authorized: a decision of a person at debug, that of a bound at info.
+    /// Logs the end of a call that is not authorized: a decision of a person at debug, that of a
+    /// bound at info.
     pub(super) fn log(&self, request: &DispatchRequest) {
         let (call, tool) = (&request.call.id, &request.call.name);
         let Self::Ends { finished, .. } = self else { return };

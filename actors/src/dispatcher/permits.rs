@@ -1,8 +1,9 @@
-//! The permits that a call takes before its handler begins: first that of its resource, then that of its tool.
+//! The permits that a call takes before its handler begins: first that of its resource, then that
+//! of its tool.
 //!
-//! The order is always the same: a call that holds a permit of a tool waits for no resource. So calls cannot wait for
-//! one another in a circle, and a tool whose calls wait for one resource still runs on all others. While it waits, a
-//! call holds nothing of the store.
+//! The order is always the same: a call that holds a permit of a tool waits for no resource. So
+//! calls cannot wait for one another in a circle, and a tool whose calls wait for one resource
+//! still runs on all others. While it waits, a call holds nothing of the store.
 
 use std::{
     collections::HashMap,
@@ -61,8 +62,8 @@ impl Permits {
         Self { by_tool: bounded.collect(), by_resource: Shared::default() }
     }
 
-    /// Waits for the permits of a call of this tool for at most `patience`, or until the call is cancelled. A handler
-    /// that passed its deadline keeps its own permits.
+    /// Waits for the permits of a call of this tool for at most `patience`, or until the call is
+    /// cancelled. A handler that passed its deadline keeps its own permits.
     pub(super) async fn take(
         &self,
         tool: &str,

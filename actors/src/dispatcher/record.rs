@@ -75,8 +75,8 @@ impl Record {
         }
     }
 
-    /// Makes facts of the steps, taken at this moment. The proposal comes before them if the ledger does not have it
-    /// yet.
+    /// Makes facts of the steps, taken at this moment. The proposal comes before them if the ledger
+    /// does not have it yet.
     pub(super) fn writes_at(&self, at: Timestamp, steps: Vec<Transition>) -> Vec<Write> {
         let request = &self.request;
         let proposal = (!self.is_proposed).then(|| request.proposal());
@@ -135,7 +135,8 @@ impl Record {
         Ok(())
     }
 
-    /// Returns whether the ledger has the last of these steps, and so all of them, because they are written together.
+    /// Returns whether the ledger has the last of these steps, and so all of them, because they are
+    /// written together.
     async fn has_taken(&self, at: Timestamp, steps: &[Transition]) -> bool {
         let session = &self.request.session;
         let Ok((links, _)) = self.context.store.store().links(session).await else { return false };
@@ -162,7 +163,8 @@ impl Record {
         row.ok_or_else(|| StoreError::refused("the call is not in the ledger"))
     }
 
-    /// Makes the step that ends the call. Its result is discarded if the turn was dismissed while the handler ran.
+    /// Makes the step that ends the call. Its result is discarded if the turn was dismissed while
+    /// the handler ran.
     pub(super) fn ended(&self, finished: Finished) -> Ended {
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
         let is_discarded = ran && self.request.cancellation.discards();
@@ -235,7 +237,8 @@ impl Record {
             let refusal = LimitExceeded::of_stored_bytes(&self.context.limits);
             info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
             let outcome = overloaded(&refusal, request.locale);
-            // The store refuses the end with the beginning of its turn, before which nothing has an effect.
+            // The store refuses the end with the beginning of its turn, before which nothing has an
+            // effect.
             return self.call_end(arguments, Ended { outcome, ..ended }, at, false);
         }
         error!(call = %request.call.id, %cause, "failed to record the end of a call");

@@ -60,8 +60,8 @@ impl Responder {
     }
 }
 
-/// A call that may have an open request. Dropping it closes a request whose end was not reported, so that no decision
-/// counts any more.
+/// A call that may have an open request. Dropping it closes a request whose end was not reported,
+/// so that no decision counts any more.
 #[derive(Debug)]
 struct MayAsk {
     inboxes: Option<Inboxes>,

@@ -1,4 +1,5 @@
-//! The third step of a call: run the handler, in the store's transaction or outside of it, and record its end.
+//! The third step of a call: run the handler, in the store's transaction or outside of it, and
+//! record its end.
 
 use std::time::Duration;
 
@@ -33,7 +34,8 @@ use crate::{
 pub(super) enum Ran {
     /// The call ended and its end is recorded.
     Ended(CallEnd),
-    /// The call ended after its caller had received an end. Holds the effect that is known now, if it was unknown.
+    /// The call ended after its caller had received an end. Holds the effect that is known now, if
+    /// it was unknown.
     Late(Option<ResolvedCall>),
     /// The call did not begin, and stays as it is in the ledger.
     Left,
@@ -46,8 +48,8 @@ pub(super) struct Holds {
     handler: Option<HandlerRuns>,
 }
 
-/// Runs an authorized call until its end is recorded. `early` receives the answer of a plain handler that passed its
-/// deadline; the future goes on until that handler has ended.
+/// Runs an authorized call until its end is recorded. `early` receives the answer of a plain
+/// handler that passed its deadline; the future goes on until that handler has ended.
 ///
 /// # Errors
 /// [`NotRun`] says how the call ends if nothing is run or kept.
@@ -98,8 +100,8 @@ fn goes_on(authorized: &AuthorizedCall) -> Result<(), NotRun> {
     interruption.map_or(Ok(()), |interruption| Err(NotRun::unasked(interruption)))
 }
 
-/// The arguments that a handler is about to receive, and the step that says so. The handler's own copy is hashed, and
-/// moves into the handler unreachable for other code.
+/// The arguments that a handler is about to receive, and the step that says so. The handler's own
+/// copy is hashed, and moves into the handler unreachable for other code.
 struct Due {
     arguments: Value,
     running: Transition,
@@ -134,7 +136,8 @@ impl Mismatch {
     }
 }
 
-/// Commits the handler's writes, the ledger's entry, the outcome and the transcript's entry together, or none of them.
+/// Commits the handler's writes, the ledger's entry, the outcome and the transcript's entry
+/// together, or none of them.
 async fn in_transaction(
     authorized: &AuthorizedCall,
     due: Due,
@@ -161,7 +164,8 @@ async fn in_transaction(
     goes_on(authorized)?;
     let deadline = context.limits.transaction_deadline;
     let access = Access::Transaction(lease.connection());
-    // At its deadline the handler is dropped, and directly after that its savepoint is undone on the same connection.
+    // At its deadline the handler is dropped, and directly after that its savepoint is undone on
+    // the same connection.
     let work = tool.handle(arguments, prepared, &ctx, access, &context.limits);
     let outcome = match timeout(deadline, poll_before_park(work)).await {
         Ok(result) => result.unwrap_or_else(|fault| outcome_of_fault(fault, authorized, &ctx)),
@@ -204,9 +208,9 @@ async fn lease(authorized: &AuthorizedCall, context: &CallContext) -> Result<Lea
     Ok(lease)
 }
 
-/// Runs a handler outside of the transaction. At the deadline the caller is answered. A handler that borrows a
-/// connection only reads, and is dropped then. Any other is never dropped, and the task waits for its real end, and
-/// until the store takes that.
+/// Runs a handler outside of the transaction. At the deadline the caller is answered. A handler
+/// that borrows a connection only reads, and is dropped then. Any other is never dropped, and the
+/// task waits for its real end, and until the store takes that.
 async fn beside(
     authorized: &AuthorizedCall,
     due: Due,
@@ -249,14 +253,16 @@ async fn beside(
     }
     let late = record.ended(late);
     if is_read {
-        // It left no trace, and its session may have gone on with numbers of its own, so nothing is owed.
+        // It left no trace, and its session may have gone on with numbers of its own, so nothing is
+        // owed.
         return Ran::Late(try_once(record, &late).await.ok().flatten());
     }
     let _kept = context.kept_ends.keep(ctx.call, late.clone());
     Ran::Late(keep_trying(record, &late, 0, context).await)
 }
 
-/// Answers the caller of a handler that has ended without what the store did not take, and writes its true end later.
+/// Answers the caller of a handler that has ended without what the store did not take, and writes
+/// its true end later.
 async fn owed(
     ended: Ended,
     told: CallEnd,
@@ -302,8 +308,8 @@ async fn call_beside(
     tool.handle(arguments, prepared, ctx, Access::Read(reader.connection()), limits).await
 }
 
-/// Derives the effect from a plain handler's result. A handler that writes and failed unexpectedly may have taken
-/// effect.
+/// Derives the effect from a plain handler's result. A handler that writes and failed unexpectedly
+/// may have taken effect.
 fn finished(
     result: ToolResult<ToolOutcome>,
     is_read: bool,
@@ -353,7 +359,8 @@ fn not_kept(authorized: &AuthorizedCall, context: &CallContext, error: &StoreErr
     if !matches!(error, StoreError::TooMuchStored) {
         error!(call = %request.call.id, %error, "nothing is run or kept");
     }
-    // An approval that expired while it waited is a reached bound as well, even if the store noticed it.
+    // An approval that expired while it waited is a reached bound as well, even if the store
+    // noticed it.
     let is_overloaded = matches!(error, StoreError::Overloaded)
         || authorized.usable_for(context.clock.now()).is_zero();
     let (code, text) =

@@ -48,14 +48,14 @@ thread_local! {
     static STEER: RefCell<Option<Steer>> = const { RefCell::new(None) };
 }
 
-/// Lets this decide at each failpoint that this thread passes from now on. After `None` the armed failpoint decides
-/// again.
+/// Lets this decide at each failpoint that this thread passes from now on. After `None` the armed
+/// failpoint decides again.
 pub fn steer(by: Option<Steer>) {
     STEER.set(by);
 }
 
-/// Arms this failpoint. It acts once, after it was passed this many times. It replaces the failpoint that was armed
-/// before.
+/// Arms this failpoint. It acts once, after it was passed this many times. It replaces the
+/// failpoint that was armed before.
 pub fn arm(name: &str, action: Action, passes: u32) {
     state().armed = Some(Armed { name: name.to_owned(), action, passes });
 }

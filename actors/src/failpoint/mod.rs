@@ -1,11 +1,12 @@
-//! Steps at which a test injects a failure. Without the feature `failpoints` there are none, and the code has no trace
-//! of them.
+//! Steps at which a test injects a failure. Without the feature `failpoints` there are none, and
+//! the code has no trace of them.
 //!
-//! A failpoint is at an edge where something is awaited, sent or written. Its name is `file.step`, and is used once.
-//! The code awaits `failpoint` with it. A test passes it to `arm` with an action, for the next pass or a later one.
+//! A failpoint is at an edge where something is awaited, sent or written. Its name is `file.step`,
+//! and is used once. The code awaits `failpoint` with it. A test passes it to `arm` with an action,
+//! for the next pass or a later one.
 //!
-//! `armed` decides what a failpoint does: nothing, panic, fail, wait, or end the process. A test arms one at a time for
-//! the process, or steers all that its own thread passes.
+//! `armed` decides what a failpoint does: nothing, panic, fail, wait, or end the process. A test
+//! arms one at a time for the process, or steers all that its own thread passes.
 //!
 //! **Invariants.**
 //! - An armed failpoint acts once, and is disarmed by that.

@@ -38,8 +38,8 @@ impl SealKeys {
     }
 }
 
-/// Returns all of the step but its seal, with its session, call, moment and user, so that no seal can be moved to
-/// another.
+/// Returns all of the step but its seal, with its session, call, moment and user, so that no seal
+/// can be moved to another.
 fn approval(session: &SessionId, call: CallId, at: Timestamp, step: &Transition) -> [Vec<u8>; 4] {
     let mut body = serde_json::to_value(step).expect("transitions are plain data with string keys");
     if let Some(fields) = body.as_object_mut() {

@@ -1,7 +1,8 @@
 //! The chain of hashes over a session's transitions: each hash covers the one before it.
 //!
-//! Verified against a length and head that are kept elsewhere, the chain shows every change, insertion and removal.
-//! Without such a head it cannot show that the end was cut off and the session's row rewritten to match.
+//! Verified against a length and head that are kept elsewhere, the chain shows every change,
+//! insertion and removal. Without such a head it cannot show that the end was cut off and the
+//! session's row rewritten to match.
 
 use sha2::{Digest as _, Sha256};
 
@@ -22,8 +23,8 @@ impl ChainEnd {
     pub const EMPTY: Self = Self { length: 0, head: Digest::new([0; 32]) };
 }
 
-/// Random bytes that go into the hash of a link's step and are erased with its text. Without them the hash reveals
-/// nothing of the text, however few texts are possible.
+/// Random bytes that go into the hash of a link's step and are erased with its text. Without them
+/// the hash reveals nothing of the text, however few texts are possible.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Salt([u8; 16]);
 
@@ -67,8 +68,9 @@ pub struct Link {
 /// Comes before what a step's hash covers, so that no hash of a link is one of a step.
 const STEP: &[u8] = b"madang step 1";
 
-/// Computes the hash of a single step, over its JSON as it is stored. A reader who has a session's head and the hashes
-/// of its steps can check one step that is shown with its salt. The other steps stay hidden.
+/// Computes the hash of a single step, over its JSON as it is stored. A reader who has a session's
+/// head and the hashes of its steps can check one step that is shown with its salt. The other steps
+/// stay hidden.
 #[must_use]
 pub fn step_hash(
     salt: &Salt,
@@ -220,7 +222,8 @@ mod tests {
         assert_eq!(verify(&session, &swapped, &end), Err(ChainError::Changed { position: 3 }));
         assert!(verify(&SessionId::new("other").unwrap(), &links, &end).is_err());
     }
-    /// The third party knows the head, and receives the hashes of all steps and one step with its salt.
+    /// The third party knows the head, and receives the hashes of all steps and one step with its
+    /// salt.
     #[test]
     fn a_step_can_be_shown_to_a_third_party_without_those_beside_it() {
         let session = SessionId::new("s").unwrap();

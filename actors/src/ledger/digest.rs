@@ -6,8 +6,9 @@ use sha2::{Digest as _, Sha256};
 
 use crate::protocol::{CallId, Digest, SessionId, Shown, ToolSpec, UserId};
 
-/// Hashes what a person sees and what runs. The hash covers the tool with its schema (as [`schema_digest`] hashes
-/// them), arguments, user, session and call. If a question was asked, it covers every byte of it.
+/// Hashes what a person sees and what runs. The hash covers the tool with its schema (as
+/// [`schema_digest`] hashes them), arguments, user, session and call. If a question was asked, it
+/// covers every byte of it.
 #[must_use]
 pub fn digest(
     schema: &Digest,

@@ -1,8 +1,9 @@
-//! What is kept of a session's chain after its user was forgotten: the hashes, and a seal that shows which user ordered
-//! the erasure.
+//! What is kept of a session's chain after its user was forgotten: the hashes, and a seal that
+//! shows which user ordered the erasure.
 //!
-//! A hash covers random bytes that were erased with the text, so it reveals nothing of the text. A head that was kept
-//! elsewhere is still found among the hashes. The seal distinguishes an erasure from rows that a stranger removed.
+//! A hash covers random bytes that were erased with the text, so it reveals nothing of the text. A
+//! head that was kept elsewhere is still found among the hashes. The seal distinguishes an erasure
+//! from rows that a stranger removed.
 
 use uuid::Uuid;
 
@@ -52,7 +53,8 @@ impl ErasedChain {
         self.hashes.last().copied().unwrap_or(ChainEnd::EMPTY.head)
     }
 
-    /// Counts the links up to a head that was kept elsewhere. Returns `None` if the head is not of this chain.
+    /// Counts the links up to a head that was kept elsewhere. Returns `None` if the head is not of
+    /// this chain.
     #[must_use]
     pub fn vouched_for(&self, kept: &Digest) -> Option<u64> {
         let index = self.hashes.iter().position(|hash| hash == kept)?;

@@ -1,10 +1,10 @@
-//! The ledger: the steps of a tool call, the chain of hashes that shows every change, and the seals of a person's
-//! decisions. Pure, except that salts and keys are random.
+//! The ledger: the steps of a tool call, the chain of hashes that shows every change, and the seals
+//! of a person's decisions. Pure, except that salts and keys are random.
 //!
-//! A call takes a [`Transition`] from one [`CallState`] to the next. Each transition becomes a [`Link`]. Its hash
-//! covers the link before it and the [hash of the step](step_hash), which covers a [`Salt`] and the step. [`verify`]
-//! follows the links up to a [`ChainEnd`]. An approval, and the owner of a session, have a [`Seal`] under a key that is
-//! not in the database.
+//! A call takes a [`Transition`] from one [`CallState`] to the next. Each transition becomes a
+//! [`Link`]. Its hash covers the link before it and the [hash of the step](step_hash), which covers
+//! a [`Salt`] and the step. [`verify`] follows the links up to a [`ChainEnd`]. An approval, and the
+//! owner of a session, have a [`Seal`] under a key that is not in the database.
 //!
 //! Invariants:
 //! - A call has exactly one outcome, and ends in `Ended`. Its handler begins once, with `Running`.

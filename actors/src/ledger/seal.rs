@@ -1,7 +1,9 @@
-//! Seals: a code for a person's decision, and for the owner of a session, under a key that is not in the database.
+//! Seals: a code for a person's decision, and for the owner of a session, under a key that is not
+//! in the database.
 //!
-//! A program that can write the tables, but has no key, can neither make an approval nor change one. A seal cannot show
-//! that the tables were put back to an earlier true state. For that, a head of the chain is kept elsewhere.
+//! A program that can write the tables, but has no key, can neither make an approval nor change
+//! one. A seal cannot show that the tables were put back to an earlier true state. For that, a head
+//! of the chain is kept elsewhere.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -11,8 +13,8 @@ use sha2::Sha256;
 
 use crate::protocol::{SessionId, Timestamp, UserId, as_text, from_hex};
 
-/// The keys of a database, the newest first. The newest seals, and each of them verifies what it sealed. Cheap to
-/// clone.
+/// The keys of a database, the newest first. The newest seals, and each of them verifies what it
+/// sealed. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct SealKeys(Arc<[SealKey]>);
 

@@ -39,9 +39,9 @@ impl CallState {
     }
 }
 
-/// One step of a call, written to an append-only table. Writing a step again changes nothing, with two exceptions: the
-/// writer of `Running` runs the handler, and the writer of `Resolved` resolves the call, so neither may be written
-/// again.
+/// One step of a call, written to an append-only table. Writing a step again changes nothing, with
+/// two exceptions: the writer of `Running` runs the handler, and the writer of `Resolved` resolves
+/// the call, so neither may be written again.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, IntoStaticStr)]
 #[serde(tag = "state", rename_all = "snake_case")]
 #[strum(serialize_all = "snake_case")]
@@ -54,7 +54,8 @@ pub enum Transition {
         arguments: Arc<Value>,
         /// The digest of the tool with its schema.
         schema: Digest,
-        /// Every byte that the person sees. `None` if a standing approval makes the request unnecessary.
+        /// Every byte that the person sees. `None` if a standing approval makes the request
+        /// unnecessary.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         shown: Option<Box<Shown>>,
         /// The digest that the answer will be bound to.
@@ -75,8 +76,8 @@ pub enum Transition {
         arguments: Option<Arc<Value>>,
         /// The moment after which the approval cannot be used.
         expires_at: Timestamp,
-        /// The code that proves that it was decided by a program that has the keys. Without a fitting one the approval
-        /// does not count.
+        /// The code that proves that it was decided by a program that has the keys. Without a
+        /// fitting one the approval does not count.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seal: Option<Seal>,
     },
@@ -89,8 +90,8 @@ pub enum Transition {
     },
     /// The call has its outcome.
     Ended(Ended),
-    /// The unknown effect of an ended call is known now. Its handler ended after the call's caller had received
-    /// `timeout`, or a person has looked. The first resolution counts.
+    /// The unknown effect of an ended call is known now. Its handler ended after the call's caller
+    /// had received `timeout`, or a person has looked. The first resolution counts.
     Resolved {
         /// What the call did to the world.
         #[serde(rename = "effect")]

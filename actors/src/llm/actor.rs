@@ -8,11 +8,13 @@ use crate::{
     mailbox::{Alarm, answer},
 };
 
-/// Attends to the queue of one model: begins waiting completions in their order, and ends those that waited too long.
+/// Attends to the queue of one model: begins waiting completions in their order, and ends those
+/// that waited too long.
 #[derive(Debug)]
 pub struct LlmActor;
 
-/// The state of an [`LlmActor`]. Its completions end with it, and their callers receive `EngineDied`.
+/// The state of an [`LlmActor`]. Its completions end with it, and their callers receive
+/// `EngineDied`.
 #[derive(Debug)]
 pub struct LlmState {
     me: ActorRef<LlmMsg>,

@@ -52,7 +52,8 @@ pub(super) async fn run(model: &dyn ChatModel, job: CompletionJob) -> Option<Usa
         let deltas = telling(deltas, clock.clone());
         let work = model.complete(*request, deltas, cancel.clone());
         let work = work.instrument(span.span().clone());
-        // Dropping the model's future cancels it; the token also reaches work that it handed to another thread.
+        // Dropping the model's future cancels it; the token also reaches work that it handed to
+        // another thread.
         tokio::select! {
             biased;
             result = tokio::time::timeout_at(due, work) => {

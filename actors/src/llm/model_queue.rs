@@ -1,4 +1,5 @@
-//! The queue of a model: the completions that wait, and those that run. A completion begins here if no other waits.
+//! The queue of a model: the completions that wait, and those that run. A completion begins here if
+//! no other waits.
 
 use std::{
     collections::BTreeMap,
@@ -24,11 +25,12 @@ use crate::{
     telemetry::CompletionSpan,
 };
 
-/// The queue of one model. Cheap to clone. It outlives the [`LlmActor`](super::LlmActor) that attends to it, and is
-/// open while one does.
+/// The queue of one model. Cheap to clone. It outlives the [`LlmActor`](super::LlmActor) that
+/// attends to it, and is open while one does.
 ///
-/// If a slot is free and no completion waits, a completion begins without that actor. The actor begins those that wait,
-/// and ends those that waited too long. A completion that ends frees its slot itself.
+/// If a slot is free and no completion waits, a completion begins without that actor. The actor
+/// begins those that wait, and ends those that waited too long. A completion that ends frees its
+/// slot itself.
 #[derive(Debug, Clone)]
 pub struct ModelQueue(Arc<Shared>);
 
@@ -64,7 +66,8 @@ struct RunningCompletion {
 pub struct QueuedCompletion {
     /// The chat and the tools.
     pub request: Box<CompletionRequest>,
-    /// The moment from which its time counts. If another model was asked before, this is the moment of that.
+    /// The moment from which its time counts. If another model was asked before, this is the moment
+    /// of that.
     pub since: Instant,
     /// Receives the text while it is generated.
     pub deltas: Deltas,
@@ -106,8 +109,9 @@ impl ModelQueue {
         self.0.model.model.info().has_parallel_calls
     }
 
-    /// Completes a chat: begins at once if no completion waits and a slot is free, and otherwise lets the completion
-    /// wait. Never blocks. While no actor attends to the queue, the caller receives that the answer was lost.
+    /// Completes a chat: begins at once if no completion waits and a slot is free, and otherwise
+    /// lets the completion wait. Never blocks. While no actor attends to the queue, the caller
+    /// receives that the answer was lost.
     pub fn complete(&self, queued: QueuedCompletion) {
         let Shared { label, limits, .. } = &*self.0;
         let QueuedCompletion { request, since, deltas, cancel, span, reply } = queued;
@@ -202,8 +206,8 @@ impl ModelQueue {
         }
     }
 
-    /// Begins the next waiting completions while slots are free, and returns the deadline of the one that waits
-    /// longest.
+    /// Begins the next waiting completions while slots are free, and returns the deadline of the
+    /// one that waits longest.
     pub(super) fn call_up(&self) -> Option<Instant> {
         let max = self.max_concurrent();
         let mut state = self.state();
@@ -222,9 +226,9 @@ impl ModelQueue {
         let model_queue = self.clone();
         // Boxed, because a task's future is moved about ten times.
         let work = tokio::spawn(Box::pin(async move {
-            // Dropped last, also when the model panics, so that the slot is free only after the caller is answered.
-            // Made in here, because a runtime that shuts down drops the task in `spawn`, under the lock that this would
-            // wait for.
+            // Dropped last, also when the model panics, so that the slot is free only after the
+            // caller is answered. Made in here, because a runtime that shuts down drops the task in
+            // `spawn`, under the lock that this would wait for.
             let mut freed =
                 Freed { model_queue: &model_queue, slot, completion: job.request.id, spent: None };
             freed.spent = run(&*model_queue.0.model.model, job).await;
@@ -238,8 +242,8 @@ impl ModelQueue {
         self.0.model.model.info().max_concurrent.max(1)
     }
 
-    /// Returns how many of the model's slots one user's completions may take. A completion that runs is not taken back
-    /// for another user, so some slots are kept for others.
+    /// Returns how many of the model's slots one user's completions may take. A completion that
+    /// runs is not taken back for another user, so some slots are kept for others.
     fn max_of_user(&self, max: usize) -> usize {
         let percent = self.0.limits.max_model_percent_per_user;
         (max / 100 * percent + (max % 100 * percent).div_ceil(100)).max(1)

@@ -8,15 +8,15 @@ use crate::{
     protocol::{Limits, ModelName},
 };
 
-/// The models of a runtime; none in a runtime whose turns do not begin. Cheap to clone. They are in the order in which they
-/// replace each other, and
-/// the first is asked if a turn chooses none. A model is known by its index in the order.
+/// The models of a runtime; none in a runtime whose turns do not begin. Cheap to clone. They are in
+/// the order in which they replace each other, and the first is asked if a turn chooses none. A
+/// model is known by its index in the order.
 #[derive(Debug, Clone)]
 pub struct Models(Arc<[ModelQueue]>);
 
 impl Models {
-    /// Makes a queue for each model, to which no actor attends yet. Each queue is bounded and fair independently of the
-    /// others.
+    /// Makes a queue for each model, to which no actor attends yet. Each queue is bounded and fair
+    /// independently of the others.
     #[must_use]
     pub fn new(
         models: impl IntoIterator<Item = NamedModel>,

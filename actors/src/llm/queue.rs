@@ -1,5 +1,5 @@
-//! The completions that wait for a model. The queue is bounded, and fair by tokens spent, between users and between the
-//! sessions of one user. No user runs more than a share of them at once.
+//! The completions that wait for a model. The queue is bounded, and fair by tokens spent, between
+//! users and between the sessions of one user. No user runs more than a share of them at once.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,16 +11,17 @@ use crate::{
     protocol::{SessionId, Usage, UserId},
 };
 
-/// Waiting jobs, in weighted fair order. The user with the least virtual time comes next, and of that user the session
-/// with the least. The jobs of one session keep their order.
+/// Waiting jobs, in weighted fair order. The user with the least virtual time comes next, and of
+/// that user the session with the least. The jobs of one session keep their order.
 ///
-/// Virtual time counts the tokens that a user was served, divided by the user's weight; writing a prompt counts by its
-/// bytes. A user with twice the weight of another is therefore served twice as many tokens. The cost of a running
-/// completion is not known, so the queue charges the usual amount, and corrects that when the completion ends.
+/// Virtual time counts the tokens that a user was served, divided by the user's weight; writing a
+/// prompt counts by its bytes. A user with twice the weight of another is therefore served twice as
+/// many tokens. The cost of a running completion is not known, so the queue charges the usual
+/// amount, and corrects that when the completion ends.
 ///
-/// The virtual clock advances by all that is served, divided among the users that wait or run. A user that comes or
-/// comes back begins at the clock. So no user saves up for later or gains by being new. A user that had too much is
-/// even again after the others have had as much.
+/// The virtual clock advances by all that is served, divided among the users that wait or run. A
+/// user that comes or comes back begins at the clock. So no user saves up for later or gains by
+/// being new. A user that had too much is even again after the others have had as much.
 #[derive(Debug)]
 pub(super) struct Queue<J> {
     weights: UserWeights,
@@ -72,7 +73,8 @@ struct Waiting<J> {
     prompt: u64,
 }
 
-/// The charge of a running completion: its prompt and the [`USUAL`] amount. It is returned when the completion ends.
+/// The charge of a running completion: its prompt and the [`USUAL`] amount. It is returned when the
+/// completion ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Charge {
     /// The charge for the prompt's bytes.
@@ -83,15 +85,17 @@ pub(super) struct Charge {
     session: SessionId,
 }
 
-/// The charge before a completion's cost is known: a question with its tools, and an answer of a paragraph.
+/// The charge before a completion's cost is known: a question with its tools, and an answer of a
+/// paragraph.
 const USUAL: u64 = 512;
 /// The ends after which users are forgotten, which means a walk over all of them.
 const FORGETS_AFTER: usize = 64;
 /// The tokens of a prompt that take as long as one generated token.
 const GENERATED: u64 = 4;
 
-/// The bytes of a prompt that take as long to write as one token of it takes to read. At 4 us a letter, the slowest
-/// measured, that is a millisecond. They are charged even if the completion fails or is cancelled.
+/// The bytes of a prompt that take as long to write as one token of it takes to read. At 4 us a
+/// letter, the slowest measured, that is a millisecond. They are charged even if the completion
+/// fails or is cancelled.
 const WRITTEN_BYTES: usize = 256;
 
 /// Returns the cost of writing a request's prompt, in tokens of a prompt.
@@ -102,7 +106,8 @@ pub(super) fn prompt_cost(bytes: usize) -> u64 {
 /// The parts of a token that are counted, for weights that do not divide.
 const PARTS: u64 = 1_024;
 
-/// Returns what a completion took from others, in tokens of a prompt, and at least one. Cached tokens cost nothing.
+/// Returns what a completion took from others, in tokens of a prompt, and at least one. Cached
+/// tokens cost nothing.
 fn cost(usage: Usage) -> u64 {
     let read = usage.prompt_tokens.saturating_sub(usage.cached_tokens);
     (u64::from(read) + GENERATED * u64::from(usage.completion_tokens)).max(1)
@@ -133,7 +138,8 @@ impl<J> Queue<J> {
         self.len
     }
 
-    /// Adds a job whose prompt costs this much and that must begin by `due`, or returns it if too many wait.
+    /// Adds a job whose prompt costs this much and that must begin by `due`, or returns it if too
+    /// many wait.
     pub(super) fn push(
         &mut self,
         (user, session): (UserId, SessionId),
@@ -304,8 +310,8 @@ impl<J> Queue<J> {
         sessions.flat_map(|session| &session.jobs).map(|waiting| waiting.due).min()
     }
 
-    /// Forgets, from time to time, users that are away and were served no more than others; if none waits or runs, all
-    /// users.
+    /// Forgets, from time to time, users that are away and were served no more than others; if none
+    /// waits or runs, all users.
     fn forget(&mut self) {
         if self.len == 0 && self.running == 0 {
             return self.users.clear();
@@ -331,7 +337,8 @@ impl Account {
         self.running == 0 && self.waiting == 0
     }
 
-    /// Charges user and session with the prompt and the usual amount. Returns the user's virtual time before.
+    /// Charges user and session with the prompt and the usual amount. Returns the user's virtual
+    /// time before.
     fn begin<J>(&mut self, session: &mut Session<J>, prompt: u64) -> u64 {
         self.virtual_clock = self.virtual_clock.max(session.virtual_time);
         session.virtual_time = session.virtual_time.saturating_add(charged(prompt));

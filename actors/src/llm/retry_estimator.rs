@@ -1,4 +1,5 @@
-//! Estimates when a slot will be free for a caller that is refused now, from the time that completions took lately.
+//! Estimates when a slot will be free for a caller that is refused now, from the time that
+//! completions took lately.
 
 use std::time::Duration;
 
@@ -6,8 +7,8 @@ use std::time::Duration;
 #[derive(Debug, Default)]
 pub(super) struct RetryEstimator {
     average: Option<Duration>,
-    /// Refusals since a slot last came free. The next caller receives a later time, or all would come for the same
-    /// slot.
+    /// Refusals since a slot last came free. The next caller receives a later time, or all would
+    /// come for the same slot.
     refused: u32,
 }
 
@@ -27,8 +28,8 @@ impl RetryEstimator {
         self.refused = 0;
     }
 
-    /// Refuses a caller while this many run, and returns the time after which to come again. Returns `None` before any
-    /// completion has ended.
+    /// Refuses a caller while this many run, and returns the time after which to come again.
+    /// Returns `None` before any completion has ended.
     pub(super) fn refuses(&mut self, running: usize) -> Option<Duration> {
         self.refused = self.refused.saturating_add(1);
         let running = u32::try_from(running.max(1)).unwrap_or(u32::MAX);

@@ -17,12 +17,14 @@ pub struct Address<M>(Arc<AddressState<M>>);
 #[derive(Debug)]
 struct AddressState<M> {
     actor: RwLock<ActorRef<M>>,
-    /// Wakes waiting callers in the order in which they came; a `watch` would wake them in a random one.
+    /// Wakes waiting callers in the order in which they came; a `watch` would wake them in a random
+    /// one.
     moves: Notify,
     restart_limit_reached: CancellationToken,
 }
 
-/// Returned if a message has no answer: the actor is gone, died before it answered, or did not answer in time.
+/// Returned if a message has no answer: the actor is gone, died before it answered, or did not
+/// answer in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the actor is gone, or did not answer in time")]
 pub struct AskError;
@@ -59,8 +61,8 @@ impl<M: Message> Address<M> {
         self.0.moves.notify_waiters();
     }
 
-    /// Waits for another actor than this one. Waits for ever if the [restart limit](Self::restart_limit_reached) was
-    /// reached.
+    /// Waits for another actor than this one. Waits for ever if the [restart
+    /// limit](Self::restart_limit_reached) was reached.
     pub async fn after(&self, gone: &ActorRef<M>) -> ActorRef<M> {
         loop {
             let mut moves = pin!(self.0.moves.notified());
@@ -79,7 +81,8 @@ impl<M: Message> Address<M> {
         self.0.restart_limit_reached.cancel();
     }
 
-    /// Waits until the supervisor gives the actor up. A caller that waits for the next actor waits for this too.
+    /// Waits until the supervisor gives the actor up. A caller that waits for the next actor waits
+    /// for this too.
     pub async fn restart_limit_reached(&self) {
         self.0.restart_limit_reached.cancelled().await;
     }
@@ -104,7 +107,8 @@ impl<M: Message> Address<M> {
         }
     }
 
-    /// Asks, and waits for the answer until the deadline. Dropping the future does not withdraw the message.
+    /// Asks, and waits for the answer until the deadline. Dropping the future does not withdraw the
+    /// message.
     ///
     /// # Errors
     /// [`AskError`] if there is no answer.

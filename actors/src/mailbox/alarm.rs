@@ -3,8 +3,8 @@
 use ractor::{ActorRef, Message};
 use tokio::{task::AbortHandle, time::Instant};
 
-/// A message that an actor sends to itself later. Dropping the alarm, also with its actor, stops the timer, and the
-/// message is not sent.
+/// A message that an actor sends to itself later. Dropping the alarm, also with its actor, stops
+/// the timer, and the message is not sent.
 #[derive(Debug)]
 pub(crate) struct Alarm {
     due: Instant,

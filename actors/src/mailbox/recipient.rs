@@ -25,7 +25,8 @@ impl<E: Send + 'static> Recipient<E> {
         Self::function(move |event| sender.send(event).is_ok())
     }
 
-    /// Passes each event to this function, which must not block. It returns false if no listener is left.
+    /// Passes each event to this function, which must not block. It returns false if no listener is
+    /// left.
     #[must_use]
     pub fn function(hears: impl Fn(E) -> bool + Send + Sync + 'static) -> Self {
         Self { hears: Arc::new(hears), held: None }
@@ -49,8 +50,8 @@ impl<E: Send + 'static> Recipient<E> {
         (self.hears)(event)
     }
 
-    /// Sends the last event. The value of [`holding`](Self::holding) is dropped first, because a listener of an end may
-    /// begin something at once.
+    /// Sends the last event. The value of [`holding`](Self::holding) is dropped first, because a
+    /// listener of an end may begin something at once.
     pub fn tell_last(self, event: E) -> bool {
         drop(self.held);
         (self.hears)(event)

@@ -5,7 +5,8 @@ use tracing::trace;
 
 use super::Recipient;
 
-/// The duty to answer once. If its holder dies without an answer, the caller receives the event for that case.
+/// The duty to answer once. If its holder dies without an answer, the caller receives the event for
+/// that case.
 #[derive(Debug)]
 #[must_use = "dropping it tells the caller that the answer was lost"]
 pub struct Reply<E: Send + 'static>(Option<(Recipient<E>, E)>);

@@ -1,5 +1,5 @@
-//! Checks whether a session's ledger is what was written: its chain, its steps, and the rows that follow from them.
-//! Pure.
+//! Checks whether a session's ledger is what was written: its chain, its steps, and the rows that
+//! follow from them. Pure.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -48,7 +48,8 @@ pub struct Damaged {
 /// The result of an audit that found no fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Audited {
-    /// The end of the chain. If its head is kept elsewhere, it proves later that nothing before it was changed.
+    /// The end of the chain. If its head is kept elsewhere, it proves later that nothing before it
+    /// was changed.
     pub end: ChainEnd,
     /// The number of calls.
     pub calls: usize,
@@ -92,7 +93,8 @@ pub enum AuditError {
         /// What is wrong with its seal.
         cause: SealError,
     },
-    /// The approval in a call's row was not sealed by the program that has the keys, or was changed.
+    /// The approval in a call's row was not sealed by the program that has the keys, or was
+    /// changed.
     #[error("the row of call {call} has no approval that counts: {cause}")]
     ApprovalRow {
         /// The call of the row.
@@ -133,12 +135,14 @@ pub enum AuditError {
 impl SessionLedger {
     /// Checks the chain, each step, each call's row and its number in the transcript.
     ///
-    /// `kept` is the head of an earlier audit that was kept elsewhere. It proves all that came before it. Without one,
-    /// the audit cannot notice a ledger that was rewritten from the first change to its end, including the session's
-    /// row. Nor can it notice a ledger that lost its end.
+    /// `kept` is the head of an earlier audit that was kept elsewhere. It proves all that came
+    /// before it. Without one, the audit cannot notice a ledger that was rewritten from the first
+    /// change to its end, including the session's row. Nor can it notice a ledger that lost its
+    /// end.
     ///
-    /// `keys` are those of the database. With them the audit shows that each approval and owner was sealed by a program
-    /// that has the keys. Without them neither is checked, because a program that can write a chain can write them.
+    /// `keys` are those of the database. With them the audit shows that each approval and owner was
+    /// sealed by a program that has the keys. Without them neither is checked, because a program
+    /// that can write a chain can write them.
     ///
     /// # Errors
     /// [`AuditError`] names the first position that does not fit.
@@ -161,7 +165,8 @@ impl SessionLedger {
         Ok(Audited { end: self.end, calls: self.calls.len(), vouched_for })
     }
 
-    /// Returns the approvals, in the chain and in the rows, and the owner that none of the keys sealed.
+    /// Returns the approvals, in the chain and in the rows, and the owner that none of the keys
+    /// sealed.
     pub fn seal_faults<'a>(&'a self, keys: &'a SealKeys) -> impl Iterator<Item = AuditError> + 'a {
         let owner = self.owner.iter().flatten().filter_map(|Owner { user, opened_at, seal }| {
             let checked = keys.check_owner(&self.session, user, *opened_at, seal.as_ref());
@@ -197,7 +202,8 @@ impl SessionLedger {
     }
 }
 
-/// Returns the position in the chain of a head that was kept. The head of an empty chain proves nothing.
+/// Returns the position in the chain of a head that was kept. The head of an empty chain proves
+/// nothing.
 fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
     if *head == ChainEnd::EMPTY.head {
         return Ok(0);
@@ -207,8 +213,8 @@ fn vouched_for(links: &[Link], head: &Digest) -> Result<u64, AuditError> {
     position.map(|position| position as u64 + 1).ok_or(AuditError::OtherHead { length })
 }
 
-/// Returns whether the digest covers what the row has: its arguments, and every byte that was shown. A call without a
-/// question has no schema here to hash again.
+/// Returns whether the digest covers what the row has: its arguments, and every byte that was
+/// shown. A call without a question has no schema here to hash again.
 fn is_what_its_digest_says(row: &LedgerRow) -> bool {
     let (Some(schema), Some(found)) = (row.schema, row.digest) else { return true };
     let shown = row.shown.as_deref();
@@ -273,7 +279,8 @@ mod tests {
         })
     }
 
-    /// Makes the step of call 1 that says what was shown about it. The digest covers another text, if one is passed.
+    /// Makes the step of call 1 that says what was shown about it. The digest covers another text,
+    /// if one is passed.
     fn awaiting(covered: Option<&str>) -> Transition {
         let session = SessionId::new("s").unwrap();
         let user = UserId::new("kim").unwrap();
@@ -314,8 +321,8 @@ mod tests {
         vec![(1, proposed(1)), (1, running()), (1, ended(Effect::Unknown))]
     }
 
-    /// Makes a ledger whose hashes fit, whatever the steps are. The rows are those of the steps that the calls could
-    /// take.
+    /// Makes a ledger whose hashes fit, whatever the steps are. The rows are those of the steps
+    /// that the calls could take.
     fn ledger(steps: &[(u128, Transition)]) -> SessionLedger {
         let session = SessionId::new("s").unwrap();
         let (mut end, mut rows) = (ChainEnd::EMPTY, HashMap::<CallId, LedgerRow>::new());

@@ -47,17 +47,19 @@ struct Use<'a> {
 }
 
 impl LedgerRow {
-    /// Computes the row of a call after a step, from its row before. The caller has ruled out that the step is the one
-    /// that the call took last.
+    /// Computes the row of a call after a step, from its row before. The caller has ruled out that
+    /// the step is the one that the call took last.
     ///
-    /// An approval counts if it is bound to what was shown, or to what the user typed instead; if the call's user gave
-    /// it before its request expired; and if one of the keys sealed it. `keys` is `None` only for an audit without
-    /// keys. If the approval rests on a standing approval, it names the call of that one, whose row is `standing`. An
-    /// approved call begins to run before its approval expires, with exactly these arguments.
+    /// An approval counts if it is bound to what was shown, or to what the user typed instead; if
+    /// the call's user gave it before its request expired; and if one of the keys sealed it. `keys`
+    /// is `None` only for an audit without keys. If the approval rests on a standing approval, it
+    /// names the call of that one, whose row is `standing`. An approved call begins to run before
+    /// its approval expires, with exactly these arguments.
     ///
     /// # Errors
-    /// [`StoreError::Illegal`] for a step that the call cannot take. [`StoreError::Refused`] for one that contradicts
-    /// what was asked and approved, or has a value that could not be read again.
+    /// [`StoreError::Illegal`] for a step that the call cannot take. [`StoreError::Refused`] for
+    /// one that contradicts what was asked and approved, or has a value that could not be read
+    /// again.
     pub fn after(
         before: Option<&Self>,
         standing: Option<&Self>,
@@ -183,7 +185,8 @@ impl LedgerRow {
         })
     }
 
-    /// Checks that the approval in the row was sealed by a program that has the keys. A row without an approval passes.
+    /// Checks that the approval in the row was sealed by a program that has the keys. A row without
+    /// an approval passes.
     ///
     /// # Errors
     /// [`SealError`] says why the approval does not count.
@@ -230,9 +233,10 @@ impl LedgerRow {
         }
     }
 
-    /// Returns whether the step can be the one that the call took last, so that writing it again changes nothing. The
-    /// beginning of a handler cannot be, because its writer runs the handler, and only one may. Nor can a resolution
-    /// be, because its second writer must learn that the call was resolved before.
+    /// Returns whether the step can be the one that the call took last, so that writing it again
+    /// changes nothing. The beginning of a handler cannot be, because its writer runs the handler,
+    /// and only one may. Nor can a resolution be, because its second writer must learn that the
+    /// call was resolved before.
     #[must_use]
     pub fn may_repeat(&self, step: &Transition) -> bool {
         let happens_once = matches!(step, Transition::Running { .. } | Transition::Resolved { .. });
@@ -345,8 +349,9 @@ impl LedgerRow {
         Err(self.refused("was approved too late, or too long ago"))
     }
 
-    /// Checks that a standing approval covers the call. It covers this tool with this schema, for its user, in its
-    /// session, on its resource. It lasts for some time and for some number of calls, until it is revoked.
+    /// Checks that a standing approval covers the call. It covers this tool with this schema, for
+    /// its user, in its session, on its resource. It lasts for some time and for some number of
+    /// calls, until it is revoked.
     fn rests_on(&self, standing: Option<&Self>, its: &Use<'_>) -> Result<(), StoreError> {
         let covers = |standing: &StandingApproval| {
             standing.session == self.session

@@ -6,18 +6,22 @@ use tokio_util::sync::CancellationToken;
 
 /// Asks a handler to end, and says why. Clones share one signal, and the first cause stays.
 ///
-/// A handler that has begun may always go on to its deadline. Its writes then commit, and the ledger has its end.
+/// A handler that has begun may always go on to its deadline. Its writes then commit, and the
+/// ledger has its end.
 #[derive(Debug, Clone)]
 pub struct Cancelled(Arc<Signal>);
 
 /// A cause for which a handler is asked to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CancelledBy {
-    /// The user left and nobody reads the result. The handler should end as soon as it can say truthfully what it did.
+    /// The user left and nobody reads the result. The handler should end as soon as it can say
+    /// truthfully what it did.
     Dismissal,
-    /// The user left, but what has begun is to be finished (`OnDismiss::Finish`). The handler should go on.
+    /// The user left, but what has begun is to be finished (`OnDismiss::Finish`). The handler
+    /// should go on.
     Finish,
-    /// The runtime ends, and waits some time for its handlers. A handler that is then cut off has an unknown effect.
+    /// The runtime ends, and waits some time for its handlers. A handler that is then cut off has
+    /// an unknown effect.
     Shutdown,
 }
 
@@ -36,8 +40,8 @@ impl Default for Cancelled {
 }
 
 impl Cancelled {
-    /// Makes a signal that this token triggers. Unless [`cancel`](Self::cancel) sets another cause, the cause is the
-    /// runtime's end if `closing` is cancelled, and otherwise a dismissal.
+    /// Makes a signal that this token triggers. Unless [`cancel`](Self::cancel) sets another cause,
+    /// the cause is the runtime's end if `closing` is cancelled, and otherwise a dismissal.
     #[must_use]
     pub fn new(token: CancellationToken, closing: CancellationToken) -> Self {
         Self(Arc::new(Signal { token, closing, by: OnceLock::new() }))
@@ -63,7 +67,8 @@ impl Cancelled {
         self.is_cancelled().then(|| self.cause())
     }
 
-    /// Waits until the handler is asked to end, and returns the cause. Dropping the future loses nothing.
+    /// Waits until the handler is asked to end, and returns the cause. Dropping the future loses
+    /// nothing.
     pub async fn cancelled(&self) -> CancelledBy {
         self.0.token.cancelled().await;
         self.cause()

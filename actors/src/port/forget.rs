@@ -12,9 +12,9 @@ pub struct Forget {
     pub by: UserId,
     /// The time of the order.
     pub at: Timestamp,
-    /// Statements that erase the user's rows in tables of toolkits and of the application, in their order. Each has the
-    /// user as `$1`; rows that a `DELETE` removes are counted. They run in the transaction of the erasure. A store
-    /// without SQL has no such tables.
+    /// Statements that erase the user's rows in tables of toolkits and of the application, in their
+    /// order. Each has the user as `$1`; rows that a `DELETE` removes are counted. They run in the
+    /// transaction of the erasure. A store without SQL has no such tables.
     pub tables: Vec<&'static str>,
 }
 
@@ -40,7 +40,8 @@ pub enum ForgetError {
     /// A runtime runs on the store, and keeps in memory what would be erased. Nothing was erased.
     #[error("a runtime uses the store: shut it down, and forget the user then")]
     InUse,
-    /// The rows are gone, but their bytes may still lie in the files, because another program reads there.
+    /// The rows are gone, but their bytes may still lie in the files, because another program reads
+    /// there.
     #[error(
         "the rows were erased, but another program reads the database and their bytes may still be there: run it again when that program has ended"
     )]

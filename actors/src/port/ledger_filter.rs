@@ -15,7 +15,8 @@ pub struct LedgerFilter {
     pub after: Option<CallId>,
     /// At most this many, the first ones.
     pub limit: Option<usize>,
-    /// At most as many as have this many bytes in the store. The first comes whatever its bytes are.
+    /// At most as many as have this many bytes in the store. The first comes whatever its bytes
+    /// are.
     pub max_bytes: Option<usize>,
 }
 
@@ -84,9 +85,10 @@ impl LedgerFilter {
         Self { user: Some(user.clone()), ..self }
     }
 
-    /// Leaves out this call and all that were proposed before it, so that the next page begins after the last call of
-    /// this one. Only its position counts, so the call itself need not match. It must be of the filter's user and
-    /// session, or the reading is [refused](super::StoreError::Refused).
+    /// Leaves out this call and all that were proposed before it, so that the next page begins
+    /// after the last call of this one. Only its position counts, so the call itself need not
+    /// match. It must be of the filter's user and session, or the reading is
+    /// [refused](super::StoreError::Refused).
     #[must_use]
     pub fn behind(self, call: CallId) -> Self {
         Self { after: Some(call), ..self }
@@ -98,7 +100,8 @@ impl LedgerFilter {
         Self { limit: Some(limit), ..self }
     }
 
-    /// Keeps calls until they have this many bytes, and leaves out the rest. The first is kept whatever its size.
+    /// Keeps calls until they have this many bytes, and leaves out the rest. The first is kept
+    /// whatever its size.
     #[must_use]
     pub fn within(self, max_bytes: usize) -> Self {
         Self { max_bytes: Some(max_bytes), ..self }

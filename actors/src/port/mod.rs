@@ -1,12 +1,14 @@
-//! The ports: what an application implements. A model, tools, a store, a clock, and the pure rules that every store
-//! follows.
+//! The ports: what an application implements. A model, tools, a store, a clock, and the pure rules
+//! that every store follows.
 //!
-//! The traits [`ChatModel`], [`Tool`], [`Store`] and [`Clock`] are object-safe, with boxed futures. A runtime calls
-//! them, and they never call a runtime. The module also has the facts that a store writes ([`Write`]) and the rows that
-//! it returns ([`LedgerRow`], [`StoredSession`], [`OpenTurn`]).
+//! The traits [`ChatModel`], [`Tool`], [`Store`] and [`Clock`] are object-safe, with boxed futures.
+//! A runtime calls them, and they never call a runtime. The module also has the facts that a store
+//! writes ([`Write`]) and the rows that it returns ([`LedgerRow`], [`StoredSession`],
+//! [`OpenTurn`]).
 //!
-//! Invariants: what a step makes of a call's row is computed here, so that every store answers alike. So are what an
-//! audit finds, and what a row counts against a user's room. No port knows an actor.
+//! Invariants: what a step makes of a call's row is computed here, so that every store answers
+//! alike. So are what an audit finds, and what a row counts against a user's room. No port knows an
+//! actor.
 
 mod audit;
 mod call_step;

@@ -13,13 +13,16 @@ pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
     /// Returns what the runtime must know of the model.
     fn info(&self) -> ModelInfo;
 
-    /// Completes a chat. Deltas are pushed while the completion runs, and the completion that is returned counts.
+    /// Completes a chat. Deltas are pushed while the completion runs, and the completion that is
+    /// returned counts.
     ///
-    /// After `cancel` is cancelled, the completion ends soon with [`ModelError::Cancelled`], and no streamed text is
-    /// lost. Dropping the future also cancels the completion, but its usage is then not known.
+    /// After `cancel` is cancelled, the completion ends soon with [`ModelError::Cancelled`], and no
+    /// streamed text is lost. Dropping the future also cancels the completion, but its usage is
+    /// then not known.
     ///
-    /// The first token must come within [`Limits::first_token_timeout`](crate::protocol::Limits). If it cannot be
-    /// shown, the model pushes [`CompletionDelta::Began`]. A model that streams nothing at all must end by then.
+    /// The first token must come within [`Limits::first_token_timeout`](crate::protocol::Limits).
+    /// If it cannot be shown, the model pushes [`CompletionDelta::Began`]. A model that streams
+    /// nothing at all must end by then.
     fn complete(
         &self,
         request: CompletionRequest,
@@ -27,14 +30,15 @@ pub trait ChatModel: Send + Sync + fmt::Debug + 'static {
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>>;
 
-    /// Returns the parts of these tools' schemas that its calls may break, although it promises calls that keep to
-    /// them. It is empty for models without such a promise. The runtime logs these parts at its start. The dispatcher
-    /// checks every call in any case.
+    /// Returns the parts of these tools' schemas that its calls may break, although it promises
+    /// calls that keep to them. It is empty for models without such a promise. The runtime logs
+    /// these parts at its start. The dispatcher checks every call in any case.
     fn unconstrained(&self, _tools: &[ToolSpec]) -> Vec<Unconstrained> {
         Vec::new()
     }
 
-    /// Returns what a person should know of the model before the first chat with it. Usually it is empty.
+    /// Returns what a person should know of the model before the first chat with it. Usually it is
+    /// empty.
     fn caveats(&self) -> Vec<Caveat> {
         Vec::new()
     }
@@ -76,7 +80,8 @@ pub enum Caveat {
         /// What is wrong with the template. The file wrote parts of it.
         problem: String,
     },
-    /// Its template writes calls of tools in a form that is not known, so the model is asked to write them in another.
+    /// Its template writes calls of tools in a form that is not known, so the model is asked to
+    /// write them in another.
     UnknownCalls,
 }
 
@@ -116,7 +121,8 @@ pub struct Unconstrained {
 pub struct ModelInfo {
     /// The model's name, for people.
     pub name: Cow<'static, str>,
-    /// Whether its family asks for several calls in one completion. If so, the stream is read to its end.
+    /// Whether its family asks for several calls in one completion. If so, the stream is read to
+    /// its end.
     pub has_parallel_calls: bool,
     /// The number of completions that it can serve at once. Others wait in a fair queue.
     pub max_concurrent: usize,
@@ -168,17 +174,19 @@ pub enum ModelError {
     /// Too many completions wait already. Nothing of this one has happened.
     #[error("too many completions wait for the model")]
     Overloaded {
-        /// When a slot is likely to be free, going by how long completions took lately. `None` before any has ended.
+        /// When a slot is likely to be free, going by how long completions took lately. `None`
+        /// before any has ended.
         retry_after: Option<Duration>,
     },
     /// The model failed.
     #[error("the model failed: {kind}")]
     Failed {
-        /// The kind, for the user: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `Repetition`, `AnswerTooLong`,
-        /// `ConnectionLost`, `Unauthorized`, `Refused`, `PromptTooLong`, `ScriptExhausted`, or another.
+        /// The kind, for the user: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`,
+        /// `Repetition`, `AnswerTooLong`, `ConnectionLost`, `Unauthorized`, `Refused`,
+        /// `PromptTooLong`, `ScriptExhausted`, or another.
         kind: Cow<'static, str>,
-        /// The words of the model's provider, for the person: foreign text, short and without the key. They may repeat
-        /// what was sent, so no log has them.
+        /// The words of the model's provider, for the person: foreign text, short and without the
+        /// key. They may repeat what was sent, so no log has them.
         said: Option<Arc<str>>,
         /// The cause, for the log only.
         #[source]

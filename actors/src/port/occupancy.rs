@@ -23,7 +23,8 @@ impl Occupancy {
 }
 
 impl Occupied {
-    /// Frees the store. A second release changes nothing, because another runtime may have it by then.
+    /// Frees the store. A second release changes nothing, because another runtime may have it by
+    /// then.
     pub fn release(&self) {
         if self.1.swap(false, SeqCst) {
             self.0.store(false, SeqCst);

@@ -4,12 +4,12 @@ use std::{future::poll_fn, pin::pin, task::Poll};
 
 use tokio::task::yield_now;
 
-/// Polls before the thread may park: some hundred microseconds on an idle thread, while other tasks run. Parking and
-/// waking a thread costs tens of them, on both sides.
+/// Polls before the thread may park: some hundred microseconds on an idle thread, while other tasks
+/// run. Parking and waking a thread costs tens of them, on both sides.
 const LOOKS: usize = 64;
 
-/// Waits for a future that is expected to be ready within microseconds. Other tasks can run, but the thread does not
-/// park at once. A future that takes longer is awaited as usual.
+/// Waits for a future that is expected to be ready within microseconds. Other tasks can run, but
+/// the thread does not park at once. A future that takes longer is awaited as usual.
 pub async fn poll_before_park<F: Future>(future: F) -> F::Output {
     let mut future = pin!(future);
     for _ in 0..LOOKS {

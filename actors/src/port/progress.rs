@@ -10,7 +10,8 @@ use tokio::time::Instant;
 
 use crate::protocol::ToolProgress;
 
-/// Receives a handler's reports and passes them on at its own pace. It never blocks, and is cheap to clone.
+/// Receives a handler's reports and passes them on at its own pace. It never blocks, and is cheap
+/// to clone.
 #[derive(Clone, Default)]
 pub struct ProgressReporter(Option<Arc<Inner>>);
 
@@ -23,8 +24,8 @@ struct Inner {
 }
 
 impl ProgressReporter {
-    /// Passes reports on to a function, which must not block. A message has at most this many bytes, and there is at
-    /// least this pause between two of them.
+    /// Passes reports on to a function, which must not block. A message has at most this many
+    /// bytes, and there is at least this pause between two of them.
     pub fn new(
         pass: impl Fn(ToolProgress) + Send + Sync + 'static,
         max_bytes: usize,

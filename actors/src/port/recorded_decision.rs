@@ -11,21 +11,22 @@ use crate::{
 /// A person's decision that the ledger has.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RecordedDecision {
-    /// The decision. An edit that changed nothing was recorded as a plain approval, and a blank message as a plain
-    /// denial.
+    /// The decision. An edit that changed nothing was recorded as a plain approval, and a blank
+    /// message as a plain denial.
     pub decision: Decision,
     /// The user that decided.
     pub by: UserId,
-    /// The digest of what was shown, which a decision names. The row has the digest of the arguments that the user
-    /// typed.
+    /// The digest of what was shown, which a decision names. The row has the digest of the
+    /// arguments that the user typed.
     pub digest: Digest,
     /// The time of the decision.
     pub at: Timestamp,
 }
 
 impl LedgerRow {
-    /// Returns the decision about the call's approval request. Returns `None` if no person decided: the call needed no
-    /// decision, rests on a standing approval, still waits, or its request ended without one.
+    /// Returns the decision about the call's approval request. Returns `None` if no person decided:
+    /// the call needed no decision, rests on a standing approval, still waits, or its request ended
+    /// without one.
     #[must_use]
     pub fn decision(&self) -> Option<RecordedDecision> {
         let (decision, digest, at) = match (&self.approval, &self.outcome) {
@@ -50,9 +51,9 @@ impl LedgerRow {
         Some(RecordedDecision { decision, by: self.decided_by.clone()?, digest, at })
     }
 
-    /// Returns whether the ledger has this decision of this user about the request with this digest, so that deciding
-    /// again changes nothing. As when it is recorded, an edit that changes nothing counts as a plain approval, and a
-    /// blank message as a plain denial.
+    /// Returns whether the ledger has this decision of this user about the request with this
+    /// digest, so that deciding again changes nothing. As when it is recorded, an edit that changes
+    /// nothing counts as a plain approval, and a blank message as a plain denial.
     #[must_use]
     pub fn has_decision(&self, by: &UserId, digest: Digest, decision: &Decision) -> bool {
         let Some(recorded) = self.decision() else { return false };
@@ -64,7 +65,8 @@ impl LedgerRow {
         is_same && recorded.by == *by && recorded.digest == digest
     }
 
-    /// Computes the digest of the arguments that were shown, if the user typed others. The row has the digest of those.
+    /// Computes the digest of the arguments that were shown, if the user typed others. The row has
+    /// the digest of those.
     fn digest_shown(&self) -> Option<Digest> {
         let schema = self.schema.as_ref()?;
         let asked = self.asked.as_ref()?;

@@ -1,9 +1,11 @@
-//! The resource of a call: a key that calls of all sessions share, and how many of them may run at once.
+//! The resource of a call: a key that calls of all sessions share, and how many of them may run at
+//! once.
 
 use std::sync::Arc;
 
-/// The resource that a call works on, by a name that the application chooses: `account/7`, a path, a host. Calls with
-/// the same key wait for one another, whatever their tool, session and user. Calls with other keys do not.
+/// The resource that a call works on, by a name that the application chooses: `account/7`, a path,
+/// a host. Calls with the same key wait for one another, whatever their tool, session and user.
+/// Calls with other keys do not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Resource {
     pub(crate) key: Arc<str>,
@@ -17,8 +19,8 @@ impl Resource {
         Self { key: key.into(), at_once: 1 }
     }
 
-    /// Lets this many calls run at once, at least one. If calls with the same key name different numbers, the smallest
-    /// counts of those that would run together.
+    /// Lets this many calls run at once, at least one. If calls with the same key name different
+    /// numbers, the smallest counts of those that would run together.
     #[must_use]
     pub fn at_once(mut self, count: usize) -> Self {
         self.at_once = count.max(1);

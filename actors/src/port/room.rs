@@ -1,15 +1,18 @@
-//! The room that a user takes in a store. Every store counts alike, and refuses a turn if too much is already stored.
+//! The room that a user takes in a store. Every store counts alike, and refuses a turn if too much
+//! is already stored.
 
 use serde::Serialize;
 
 use crate::protocol::{TurnOptions, json_bytes};
 
-/// Bytes that an entry of a transcript or a step of a call counts in addition to its text. They are for its columns and
-/// indexes, and for the rows of its turn and its call. With them, a turn of two short messages counts 596 bytes and
-/// takes 546 of an SQLite file. A call that reads counts 1,134 and takes 1,434, as measured over 60 and 40 of them.
+/// Bytes that an entry of a transcript or a step of a call counts in addition to its text. They are
+/// for its columns and indexes, and for the rows of its turn and its call. With them, a turn of two
+/// short messages counts 596 bytes and takes 546 of an SQLite file. A call that reads counts 1,134
+/// and takes 1,434, as measured over 60 and 40 of them.
 pub const ROW_BYTES: u64 = 256;
 
-/// Counts the bytes of an entry of a transcript or a step of a call: its bytes as JSON, and [`ROW_BYTES`].
+/// Counts the bytes of an entry of a transcript or a step of a call: its bytes as JSON, and
+/// [`ROW_BYTES`].
 #[must_use]
 pub fn stored_bytes(text: &impl Serialize) -> u64 {
     let bytes =
@@ -17,8 +20,8 @@ pub fn stored_bytes(text: &impl Serialize) -> u64 {
     bytes as u64 + ROW_BYTES
 }
 
-/// Counts the bytes of the options of a turn: as JSON if it has instructions, and otherwise none. The few bytes of all
-/// other options are in [`ROW_BYTES`] of its first message.
+/// Counts the bytes of the options of a turn: as JSON if it has instructions, and otherwise none.
+/// The few bytes of all other options are in [`ROW_BYTES`] of its first message.
 #[must_use]
 pub fn stored_turn_bytes(options: &TurnOptions) -> u64 {
     options.instructions.as_ref().map_or(0, |_| stored_bytes(options) - ROW_BYTES)

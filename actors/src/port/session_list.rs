@@ -14,15 +14,16 @@ pub struct SessionSummary {
     pub session: SessionId,
     /// The time at which it was first opened.
     pub opened_at: Timestamp,
-    /// The time of its last message or of the last end of a turn, whichever is later. It never goes back.
+    /// The time of its last message or of the last end of a turn, whichever is later. It never goes
+    /// back.
     pub last_at: Timestamp,
-    /// The position after its last event. A reader that subscribes after it misses nothing that comes. If a call has
-    /// not ended, later entries wait for it, and so does the cursor.
+    /// The position after its last event. A reader that subscribes after it misses nothing that
+    /// comes. If a call has not ended, later entries wait for it, and so does the cursor.
     #[serde(rename = "cursor")]
     pub last: EventCursor,
-    /// The beginning of the user's first text since the last clearing, made by [`session_title`]. If there is none
-    /// since, or the chat was never cleared, it is that of the first text of all. It is empty if that text cannot be
-    /// read.
+    /// The beginning of the user's first text since the last clearing, made by [`session_title`].
+    /// If there is none since, or the chat was never cleared, it is that of the first text of all.
+    /// It is empty if that text cannot be read.
     pub title: String,
     /// The turn that has begun and not ended.
     pub open_turn: Option<TurnId>,
@@ -53,7 +54,8 @@ pub struct InvalidPageSize {
 }
 
 impl SessionPage {
-    /// The most sessions of a page. A screen shows fewer, and a reader of the store is borrowed for one page at a time.
+    /// The most sessions of a page. A screen shows fewer, and a reader of the store is borrowed for
+    /// one page at a time.
     pub const MAX_SESSIONS: usize = 100;
 
     /// Begins with the newest session and has at most `limit` of them.
@@ -86,11 +88,11 @@ impl SessionPage {
     }
 }
 
-/// The position of a session in a list of chats. It stays valid when that session moves to the front or is forgotten,
-/// and distinguishes sessions of one moment.
+/// The position of a session in a list of chats. It stays valid when that session moves to the
+/// front or is forgotten, and distinguishes sessions of one moment.
 ///
-/// Its text is opaque and can be put into an address as it is. It has digits, `a` to `f`, a dot, and a minus sign if
-/// the moment was before 1970.
+/// Its text is opaque and can be put into an address as it is. It has digits, `a` to `f`, a dot,
+/// and a minus sign if the moment was before 1970.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionCursor {
     last_at: Timestamp,
@@ -142,8 +144,8 @@ impl FromStr for SessionCursor {
 /// The most characters of a title.
 const MAX_TITLE: usize = 80;
 
-/// Makes the title of a chat from a text: its first 80 characters without control characters, on one line. Each run of
-/// blanks becomes one space, and there is none at either end.
+/// Makes the title of a chat from a text: its first 80 characters without control characters, on
+/// one line. Each run of blanks becomes one space, and there is none at either end.
 #[must_use]
 pub fn session_title(text: &str) -> String {
     let mut title = String::new();

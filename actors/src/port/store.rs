@@ -24,14 +24,16 @@ use crate::{
     },
 };
 
-/// A durable store. The runtime never drops the futures of a [`Transaction`]. It may drop those of reads.
+/// A durable store. The runtime never drops the futures of a [`Transaction`]. It may drop those of
+/// reads.
 pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// Returns the type that [`Transaction::connection`] and [`Reader::connection`] return.
     fn connection_type(&self) -> ConnectionType;
 
-    /// Returns the keys that seal persons' decisions and the owners of sessions. An approval that none of them sealed
-    /// does not count. [`owner`](Self::owner) and [`session`](Self::session) fail if the owner's seal does not fit. If
-    /// the tables outlive the process, so must the keys, and a program that can write the tables must not have them.
+    /// Returns the keys that seal persons' decisions and the owners of sessions. An approval that
+    /// none of them sealed does not count. [`owner`](Self::owner) and [`session`](Self::session)
+    /// fail if the owner's seal does not fit. If the tables outlive the process, so must the keys,
+    /// and a program that can write the tables must not have them.
     fn keys(&self) -> &SealKeys;
 
     /// Returns how many transactions may be open at once. For SQLite this is 1.
@@ -39,13 +41,13 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         1
     }
 
-    /// Returns the right to the store, which one runtime at a time has. A second runtime would take what the first one
-    /// runs for what a crash cut off. A store with only one handle needs none, and a store that wraps another returns
-    /// that one's.
+    /// Returns the right to the store, which one runtime at a time has. A second runtime would take
+    /// what the first one runs for what a crash cut off. A store with only one handle needs none,
+    /// and a store that wraps another returns that one's.
     fn occupancy(&self) -> Option<&Occupancy>;
 
-    /// Returns whether tools may only read here, because no lasting record of their effects would be kept. A runtime
-    /// then accepts no other tools.
+    /// Returns whether tools may only read here, because no lasting record of their effects would
+    /// be kept. A runtime then accepts no other tools.
     fn only_reads(&self) -> bool {
         false
     }
@@ -62,14 +64,16 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<UserId>, StoreError>>;
 
-    /// Returns a session with its transcript, including ended calls, or `None` if it was never opened.
+    /// Returns a session with its transcript, including ended calls, or `None` if it was never
+    /// opened.
     fn session<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<StoredSession>, StoreError>>;
 
-    /// Returns a part of a transcript: at most this much, from this number on. It is empty if it begins after the end.
-    /// No more than the part is held in memory, because a slow reader holds it until it goes on.
+    /// Returns a part of a transcript: at most this much, from this number on. It is empty if it
+    /// begins after the end. No more than the part is held in memory, because a slow reader holds
+    /// it until it goes on.
     fn transcript<'a>(
         &'a self,
         session: &'a SessionId,
@@ -77,16 +81,18 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         size: PartSize,
     ) -> BoxFuture<'a, Result<TranscriptPart, StoreError>>;
 
-    /// Returns the sessions whose turn has begun and not ended, the earliest turn first. Those of one moment are
-    /// ordered by the names of their sessions.
+    /// Returns the sessions whose turn has begun and not ended, the earliest turn first. Those of
+    /// one moment are ordered by the names of their sessions.
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
 
-    /// Returns the temporary chats that have a text, in the order of their ids, and at most `most` of them. A chat is
-    /// no longer listed after its texts are erased, so a caller that erases each part comes to an end.
+    /// Returns the temporary chats that have a text, in the order of their ids, and at most `most`
+    /// of them. A chat is no longer listed after its texts are erased, so a caller that erases each
+    /// part comes to an end.
     fn temporary(&self, most: usize) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>>;
 
-    /// Returns a page of the chats of a user, newest first: the sessions that have a message of the user. Those of one
-    /// moment are ordered by their ids, the last id first. A session whose owner cannot be confirmed is left out.
+    /// Returns a page of the chats of a user, newest first: the sessions that have a message of the
+    /// user. Those of one moment are ordered by their ids, the last id first. A session whose owner
+    /// cannot be confirmed is left out.
     fn sessions<'a>(
         &'a self,
         user: &'a UserId,
@@ -107,24 +113,27 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         turn: TurnId,
     ) -> BoxFuture<'a, Result<Option<StoredTurn>, StoreError>>;
 
-    /// Returns the calls that match, in the order in which the store took their proposals. A later proposal comes after
-    /// all earlier ones, even if both have the same moment, so a reader that continues after the last call of a page
-    /// misses none. Refused if [`LedgerFilter::after`] names no call of the filter's user and session. An unreadable
-    /// call hides no other: [`LedgerRow::unreadable`] says what cannot be read.
+    /// Returns the calls that match, in the order in which the store took their proposals. A later
+    /// proposal comes after all earlier ones, even if both have the same moment, so a reader that
+    /// continues after the last call of a page misses none. Refused if [`LedgerFilter::after`]
+    /// names no call of the filter's user and session. An unreadable call hides no other:
+    /// [`LedgerRow::unreadable`] says what cannot be read.
     fn calls<'a>(
         &'a self,
         filter: &'a LedgerFilter,
     ) -> BoxFuture<'a, Result<Vec<LedgerRow>, StoreError>>;
 
-    /// Returns all transitions of a session in the order of their chain, and the end that the session's row states.
+    /// Returns all transitions of a session in the order of their chain, and the end that the
+    /// session's row states.
     fn links<'a>(
         &'a self,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<(Vec<Link>, ChainEnd), StoreError>>;
 
-    /// Erases all sessions of a user, including their names, and keeps an [`ErasedChain`] of each. Refused while a
-    /// runtime has the store. It can be cut off at any moment and ordered again. The rows are erased in one
-    /// transaction. The bytes that they leave in files are overwritten afterwards, even if no rows were left.
+    /// Erases all sessions of a user, including their names, and keeps an [`ErasedChain`] of each.
+    /// Refused while a runtime has the store. It can be cut off at any moment and ordered again.
+    /// The rows are erased in one transaction. The bytes that they leave in files are overwritten
+    /// afterwards, even if no rows were left.
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>>;
 
     /// Returns what is kept of the chains of forgotten users, in the order of their ids.
@@ -136,11 +145,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 
 /// An open write transaction. Dropping it without `commit` undoes all of it.
 pub trait Transaction: Send {
-    /// Begins a part that can be undone by itself. Parts can be nested; `keep` and `undo` end the innermost.
+    /// Begins a part that can be undone by itself. Parts can be nested; `keep` and `undo` end the
+    /// innermost.
     fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Begins a part in which facts about this call will be written. A store may read in the same step what it must
-    /// know for that.
+    /// Begins a part in which facts about this call will be written. A store may read in the same
+    /// step what it must know for that.
     fn savepoint_for<'a>(
         &'a mut self,
         _session: &'a SessionId,
@@ -155,13 +165,15 @@ pub trait Transaction: Send {
     /// Undoes what came since the savepoint, and ends it.
     fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
 
-    /// Writes facts in their order, up to the first that is refused. A refusal ([`StoreError::Illegal`],
-    /// [`StoreError::Refused`], [`StoreError::TooMuchStored`]) leaves the transaction usable, but may leave a part of
-    /// the facts until the savepoint around them is undone.
+    /// Writes facts in their order, up to the first that is refused. A refusal
+    /// ([`StoreError::Illegal`], [`StoreError::Refused`], [`StoreError::TooMuchStored`]) leaves the
+    /// transaction usable, but may leave a part of the facts until the savepoint around them is
+    /// undone.
     fn write<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>>;
 
-    /// Sets how long a borrower may have the connection. A statement of the borrower's that runs longer is cut off,
-    /// even if the borrower is gone. The store's own statements are never cut off.
+    /// Sets how long a borrower may have the connection. A statement of the borrower's that runs
+    /// longer is cut off, even if the borrower is gone. The store's own statements are never cut
+    /// off.
     fn lend_for(&mut self, _deadline: Duration) {}
 
     /// Returns the driver's own connection, e.g. `SqliteConnection`.
@@ -201,7 +213,8 @@ impl fmt::Display for ConnectionType {
 /// A durable fact.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Write {
-    /// The session exists and belongs to this user. Writing it again changes nothing. Another user is refused.
+    /// The session exists and belongs to this user. Writing it again changes nothing. Another user
+    /// is refused.
     Session {
         /// The id of the session.
         session: SessionId,
@@ -210,14 +223,15 @@ pub enum Write {
         /// The moment at which it was opened.
         at: Timestamp,
     },
-    /// The chat of the session is temporary: its texts are to be erased. Writing it again changes nothing.
+    /// The chat of the session is temporary: its texts are to be erased. Writing it again changes
+    /// nothing.
     Temporary {
         /// The session of the chat.
         session: SessionId,
     },
-    /// The texts of a temporary chat, and the instructions of its turns, are erased, and the store no longer counts
-    /// their bytes. No entry up to here is read again, and later ones have higher numbers. The ledger of its calls is
-    /// kept. Refused for a chat that is not temporary.
+    /// The texts of a temporary chat, and the instructions of its turns, are erased, and the store
+    /// no longer counts their bytes. No entry up to here is read again, and later ones have higher
+    /// numbers. The ledger of its calls is kept. Refused for a chat that is not temporary.
     Erased {
         /// The session of the chat.
         session: SessionId,
@@ -235,9 +249,9 @@ pub enum Write {
         /// The hash of what the user typed.
         text: Digest,
         /// The most bytes that may be stored for the session's user before the turn.
-        /// [`stored_bytes`](super::stored_bytes) counts the messages and the steps of calls of all sessions, and
-        /// [`stored_turn_bytes`](super::stored_turn_bytes) the instructions of turns. If more is stored, the turn is
-        /// refused as [`StoreError::TooMuchStored`].
+        /// [`stored_bytes`](super::stored_bytes) counts the messages and the steps of calls of all
+        /// sessions, and [`stored_turn_bytes`](super::stored_turn_bytes) the instructions of turns.
+        /// If more is stored, the turn is refused as [`StoreError::TooMuchStored`].
         max_stored_bytes: u64,
     },
     /// A step of a turn that has begun and not ended. Refused for any other turn.
@@ -259,8 +273,8 @@ pub enum Write {
         turn: TurnId,
         /// The moment at which it ended.
         at: Timestamp,
-        /// The entry of the transcript after which the end comes. Entries of the turn may follow, because a handler
-        /// that outlived its session ends later than the turn.
+        /// The entry of the transcript after which the end comes. Entries of the turn may follow,
+        /// because a handler that outlived its session ends later than the turn.
         behind: u64,
         /// How the turn ended.
         ending: TurnEnding,
@@ -269,19 +283,21 @@ pub enum Write {
         /// The cost of its completions.
         usage: Usage,
     },
-    /// An entry of the transcript that is not a tool call. A second entry of the same number is refused.
+    /// An entry of the transcript that is not a tool call. A second entry of the same number is
+    /// refused.
     Message {
         /// The session of the transcript.
         session: SessionId,
         /// The entry itself.
         message: ChatMessage,
     },
-    /// A step of a tool call. Writing the step that the call took last again changes nothing, and an illegal one is
-    /// refused. With `Ended` the call becomes an entry of the transcript, under the number of its proposal.
+    /// A step of a tool call. Writing the step that the call took last again changes nothing, and
+    /// an illegal one is refused. With `Ended` the call becomes an entry of the transcript, under
+    /// the number of its proposal.
     ///
-    /// The store itself checks what an approval is bound to (see [`LedgerRow::after`]): seal, digest, arguments, user
-    /// and time. It also checks that an approval is used once, and the standing approval that it may rest on. Each use
-    /// of a standing approval has its own number.
+    /// The store itself checks what an approval is bound to (see [`LedgerRow::after`]): seal,
+    /// digest, arguments, user and time. It also checks that an approval is used once, and the
+    /// standing approval that it may rest on. Each use of a standing approval has its own number.
     Call {
         /// The session of the call.
         session: SessionId,
@@ -292,8 +308,8 @@ pub enum Write {
         /// The step itself.
         transition: Transition,
     },
-    /// The standing approvals of a session end, each by a step of the call with which it began. If there are none,
-    /// nothing changes.
+    /// The standing approvals of a session end, each by a step of the call with which it began. If
+    /// there are none, nothing changes.
     Revoke {
         /// The session of the approvals.
         session: SessionId,
@@ -335,8 +351,8 @@ pub struct SessionRow {
     pub user: UserId,
     /// The time at which it was first opened.
     pub opened_at: Timestamp,
-    /// The highest number of an entry of its transcript or of a proposed call, including erased ones. It is 0 if there
-    /// is none.
+    /// The highest number of an entry of its transcript or of a proposed call, including erased
+    /// ones. It is 0 if there is none.
     pub last_seq: u64,
 }
 
@@ -358,7 +374,8 @@ pub struct LedgerRow {
     pub name: Arc<str>,
     /// The validated arguments. Until they are validated, and if they were refused, the raw text.
     pub arguments: Arc<Value>,
-    /// The arguments that were shown, if the user changed them. `arguments` are then what the user typed.
+    /// The arguments that were shown, if the user changed them. `arguments` are then what the user
+    /// typed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asked: Option<Arc<Value>>,
     /// The raw text of the arguments as the model wrote it.
@@ -396,7 +413,8 @@ pub struct LedgerRow {
     /// The time of the approval.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub approved_at: Option<Timestamp>,
-    /// The time until which its request can be decided or, after its approval, until which it can begin to run.
+    /// The time until which its request can be decided or, after its approval, until which it can
+    /// begin to run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<Timestamp>,
     /// The time at which its standing approval was revoked.
@@ -412,8 +430,9 @@ pub struct LedgerRow {
     pub proposed_at: Timestamp,
     /// The time of its end.
     pub ended_at: Option<Timestamp>,
-    /// The names of stored values that cannot be read, because another program has written them. Instead of an outcome
-    /// there is an error of the code `unreadable`, and instead of arguments the raw text.
+    /// The names of stored values that cannot be read, because another program has written them.
+    /// Instead of an outcome there is an error of the code `unreadable`, and instead of arguments
+    /// the raw text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub unreadable: Vec<&'static str>,
 }

@@ -11,8 +11,8 @@ pub enum StoreError {
     /// A call cannot take this step. Nothing of the job was written.
     #[error(transparent)]
     Illegal(#[from] IllegalTransition),
-    /// What was asked contradicts what is stored: a fact, or the position at which to read on. Nothing of the job was
-    /// written.
+    /// What was asked contradicts what is stored: a fact, or the position at which to read on.
+    /// Nothing of the job was written.
     #[error("the store refused: {reason}")]
     Refused {
         /// The fact or the position that was contradicted.
@@ -38,7 +38,8 @@ pub enum StoreError {
     /// Too many jobs wait already. Nothing of the job was written.
     #[error("too many writes are waiting for the store")]
     Overloaded,
-    /// No writer took the job in time, and it was withdrawn. Nothing of it was written, and nothing will be.
+    /// No writer took the job in time, and it was withdrawn. Nothing of it was written, and nothing
+    /// will be.
     #[error("the store had no time for the write, which was withdrawn")]
     Withdrawn,
     /// A writer began the job and did not answer. Only the ledger shows whether it was written.
@@ -78,7 +79,8 @@ impl StoreError {
         }
     }
 
-    /// Returns whether the job may have been written in spite of the error, so that the ledger must be read.
+    /// Returns whether the job may have been written in spite of the error, so that the ledger must
+    /// be read.
     #[must_use]
     pub const fn may_have_happened(&self) -> bool {
         matches!(self, Self::Unknown { .. } | Self::Silent)

@@ -19,20 +19,21 @@ use crate::protocol::{
 };
 use serde_json::Value;
 
-/// Handles the calls of one name. The dispatcher calls it only with arguments that its schema allows. It calls a
-/// destructive tool only after a person has approved, unless the tool [exempts](Self::asks) these arguments.
+/// Handles the calls of one name. The dispatcher calls it only with arguments that its schema
+/// allows. It calls a destructive tool only after a person has approved, unless the tool
+/// [exempts](Self::asks) these arguments.
 pub trait Tool: Send + Sync + fmt::Debug + 'static {
     /// Returns its description, which is always the same.
     fn spec(&self) -> &ToolSpec;
 
-    /// Returns the connection that its handler needs. It is compared with the tool's effect at registration, and with
-    /// the store when the runtime is built.
+    /// Returns the connection that its handler needs. It is compared with the tool's effect at
+    /// registration, and with the store when the runtime is built.
     fn needs(&self) -> Option<Need> {
         None
     }
 
-    /// Checks that the handler can read these arguments, which the schema allows. A problem is a `validation` error: no
-    /// question is asked and nothing runs.
+    /// Checks that the handler can read these arguments, which the schema allows. A problem is a
+    /// `validation` error: no question is asked and nothing runs.
     ///
     /// # Errors
     /// The [`Problem`] says what does not fit, without the value.
@@ -40,7 +41,8 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
         Ok(())
     }
 
-    /// Returns whether a person must approve these validated arguments. Only `Destructive` tools are asked this.
+    /// Returns whether a person must approve these validated arguments. Only `Destructive` tools
+    /// are asked this.
     fn asks(&self, _arguments: &Value) -> bool {
         true
     }
@@ -55,9 +57,9 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
         false
     }
 
-    /// Describes what will happen, from what the store has when the question is asked, on a connection that cannot
-    /// write. If it fails or takes longer than the store may, `consequence` is used. The store may change before the
-    /// answer.
+    /// Describes what will happen, from what the store has when the question is asked, on a
+    /// connection that cannot write. If it fails or takes longer than the store may, `consequence`
+    /// is used. The store may change before the answer.
     fn consequence_from<'a>(
         &'a self,
         _arguments: &'a Value,
@@ -67,15 +69,17 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
         Box::pin(async { Ok(None) })
     }
 
-    /// Names the resource that these validated arguments work on. At most as many calls as it allows run at once on it,
-    /// over all sessions and users. Later calls wait in order, for at most the tool's timeout, and then end as
-    /// `overloaded`. With `None` the call waits for no other.
+    /// Names the resource that these validated arguments work on. At most as many calls as it
+    /// allows run at once on it, over all sessions and users. Later calls wait in order, for at
+    /// most the tool's timeout, and then end as `overloaded`. With `None` the call waits for no
+    /// other.
     fn resource(&self, _arguments: &Value, _ctx: &ToolContext) -> Option<Resource> {
         None
     }
 
-    /// Does slow work before the transaction is taken, for transactional tools. Its result is passed to `call`. After
-    /// the tool's timeout its future is dropped, so it must leave no effect.
+    /// Does slow work before the transaction is taken, for transactional tools. Its result is
+    /// passed to `call`. After the tool's timeout its future is dropped, so it must leave no
+    /// effect.
     fn prepare<'a>(
         &'a self,
         _arguments: &'a Value,
@@ -86,9 +90,10 @@ pub trait Tool: Send + Sync + fmt::Debug + 'static {
 
     /// Runs the handler on validated arguments.
     ///
-    /// If the handler borrows a connection, its future is dropped at its deadline. With [`Access::Transaction`] its
-    /// writes are then undone, and with [`Access::Read`] it made none. Without a connection the future is never
-    /// dropped. A mutex held during a panic stays poisoned.
+    /// If the handler borrows a connection, its future is dropped at its deadline. With
+    /// [`Access::Transaction`] its writes are then undone, and with [`Access::Read`] it made none.
+    /// Without a connection the future is never dropped. A mutex held during a panic stays
+    /// poisoned.
     fn call<'a>(
         &'a self,
         arguments: Value,
@@ -187,15 +192,16 @@ impl ToolFault {
         Self::Unexpected { fault, cause: cause.into(), stack }
     }
 
-    /// Makes all unexpected failures of this process keep the stack on which they were made, for the log. Writing a
-    /// stack takes some milliseconds, so an application turns this on (`Builder::panic_hook`).
+    /// Makes all unexpected failures of this process keep the stack on which they were made, for
+    /// the log. Writing a stack takes some milliseconds, so an application turns this on
+    /// (`Builder::panic_hook`).
     pub fn keep_stacks() {
         KEEPS_STACKS.store(true, Ordering::Relaxed);
     }
 }
 
-/// Lets a handler use `?` on any error. The fault is then an `Error`, unless [`ToolFault::unexpected`] names another
-/// type.
+/// Lets a handler use `?` on any error. The fault is then an `Error`, unless
+/// [`ToolFault::unexpected`] names another type.
 impl<E: Error + Send + Sync + 'static> From<E> for ToolFault {
     fn from(cause: E) -> Self {
         Self::unexpected(Fault::default(), cause)
@@ -217,10 +223,11 @@ pub struct ToolContext {
     pub time_zone: Arc<str>,
     /// The time of day.
     pub clock: Arc<dyn Clock>,
-    /// Asks the handler to end if the turn is dismissed or the runtime shuts down, and names the cause. A long plain
-    /// handler may then end early, if it can still say truthfully what it did.
+    /// Asks the handler to end if the turn is dismissed or the runtime shuts down, and names the
+    /// cause. A long plain handler may then end early, if it can still say truthfully what it did.
     pub cancelled: Cancelled,
-    /// Receives reports of how far the call has come. The person sees them, the model and the ledger do not.
+    /// Receives reports of how far the call has come. The person sees them, the model and the
+    /// ledger do not.
     pub progress: ProgressReporter,
     /// The values that the application passed in.
     pub extensions: Extensions,

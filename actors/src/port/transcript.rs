@@ -28,7 +28,8 @@ pub struct StoredEntry {
 pub struct PartSize {
     /// At most so many numbers.
     pub numbers: usize,
-    /// At most so many bytes, as the store keeps them. The first number comes whatever its bytes are.
+    /// At most so many bytes, as the store keeps them. The first number comes whatever its bytes
+    /// are.
     pub bytes: usize,
 }
 
@@ -73,7 +74,8 @@ impl UnfinishedPart {
         Self { part: TranscriptPart::default(), is_empty: true, room }
     }
 
-    /// Adds a row if it fits, and returns whether it does. If it does not, the part is full and ends before it.
+    /// Adds a row if it fits, and returns whether it does. If it does not, the part is full and
+    /// ends before it.
     pub fn take(&mut self, row: TranscriptRow) -> bool {
         let TranscriptRow { seq, bytes, message, language, end } = row;
         let fits = self.is_empty || bytes <= self.room.bytes;

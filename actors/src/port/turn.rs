@@ -7,8 +7,8 @@ use crate::protocol::{
 /// A step of a turn that has begun and not ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TurnStep {
-    /// A completion asked for tools. It is written together with the proposals of all its calls, or with the first step
-    /// of its only one. Rounds come in their order, each once.
+    /// A completion asked for tools. It is written together with the proposals of all its calls, or
+    /// with the first step of its only one. Rounds come in their order, each once.
     Called {
         /// The number of the round, from 1.
         round: u32,
@@ -71,8 +71,8 @@ pub struct SubmittedTurn {
 /// A turn of a session, whether it is open or has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredTurn {
-    /// The lowest number of its entries in the transcript, including calls that have not ended. It is 0 if there is
-    /// none.
+    /// The lowest number of its entries in the transcript, including calls that have not ended. It
+    /// is 0 if there is none.
     pub first: u64,
     /// The entry after which it ended, and how. `None` while it is open.
     pub end: Option<(u64, StoredEnd)>,

@@ -8,24 +8,26 @@ use std::{
 
 use crate::protocol::UserId;
 
-/// The weight of each user. A user with twice the weight of another is served twice as many tokens while both wait for
-/// the model. The sessions of one user weigh the same.
+/// The weight of each user. A user with twice the weight of another is served twice as many tokens
+/// while both wait for the model. The sessions of one user weigh the same.
 #[derive(Clone, Default)]
 pub struct UserWeights(Option<Arc<Weight>>);
 
 type Weight = dyn Fn(&UserId) -> u32 + Send + Sync;
 
 impl UserWeights {
-    /// The greatest weight. The least is 1. If the range were wider, the user with the least would wait for minutes.
+    /// The greatest weight. The least is 1. If the range were wider, the user with the least would
+    /// wait for minutes.
     pub const MOST: u32 = 100;
 
-    /// Calls a function for the weight each time a user asks for a completion. It must not block, because completions
-    /// that end wait for it. If it panics, the weight is 1.
+    /// Calls a function for the weight each time a user asks for a completion. It must not block,
+    /// because completions that end wait for it. If it panics, the weight is 1.
     pub fn new(weight: impl Fn(&UserId) -> u32 + Send + Sync + 'static) -> Self {
         Self(Some(Arc::new(weight)))
     }
 
-    /// Returns the weight of a user, from 1 to [`MOST`](Self::MOST). It is 1 if no function was set.
+    /// Returns the weight of a user, from 1 to [`MOST`](Self::MOST). It is 1 if no function was
+    /// set.
     #[must_use]
     pub fn of(&self, user: &UserId) -> u32 {
         let Some(weight) = &self.0 else { return 1 };

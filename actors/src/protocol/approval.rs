@@ -13,8 +13,8 @@ use super::{CallId, Digest, SessionId, Timestamp, UserId};
 pub enum Approval {
     /// The user saw these arguments and approved this one call.
     Once,
-    /// The user approved this call, and for a while the tool needs no question in this session. That is a
-    /// [`StandingApproval`].
+    /// The user approved this call, and for a while the tool needs no question in this session.
+    /// That is a [`StandingApproval`].
     Always {
         /// The hash of the tool's name and schema: with others the tool needs a question again.
         schema: Digest,
@@ -42,9 +42,10 @@ pub enum Approval {
     Edited,
 }
 
-/// A standing approval: in this session, this tool runs for this user without a question. It ends after some time,
-/// after some number of calls, when it is revoked, and when the session is cleared. It does not cover a tool whose
-/// schema has changed. If it is bound to a resource, it does not cover a call on another.
+/// A standing approval: in this session, this tool runs for this user without a question. It ends
+/// after some time, after some number of calls, when it is revoked, and when the session is
+/// cleared. It does not cover a tool whose schema has changed. If it is bound to a resource, it
+/// does not cover a call on another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StandingApproval {

@@ -48,9 +48,9 @@ pub enum Decision {
         /// The person's own words; a blank message is a plain no.
         message: Arc<str>,
     },
-    /// Runs the call, once, with these arguments instead of those that were shown. They are validated like a model's,
-    /// but keys that the schema does not know are refused. The person is not asked again, because the person has seen
-    /// what they typed.
+    /// Runs the call, once, with these arguments instead of those that were shown. They are
+    /// validated like a model's, but keys that the schema does not know are refused. The person is
+    /// not asked again, because the person has seen what they typed.
     Edit {
         /// The arguments, as an object.
         arguments: Value,
@@ -105,12 +105,14 @@ pub enum DecisionError {
     /// The decision could not be recorded. The call does not run.
     #[error("the decision could not be recorded")]
     NotRecorded,
-    /// The store did not answer in time, so it is not known whether the decision counts. The ledger shows it.
+    /// The store did not answer in time, so it is not known whether the decision counts. The ledger
+    /// shows it.
     #[error("it is not known whether the decision counts")]
     NotKnown,
 }
 
-/// The bytes that a person sees before deciding. The ledger keeps them, and the decision is bound to them.
+/// The bytes that a person sees before deciding. The ledger keeps them, and the decision is bound
+/// to them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Shown {

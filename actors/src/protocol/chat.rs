@@ -57,7 +57,8 @@ pub enum Content {
         /// The kind of notice.
         notice: Notice,
     },
-    /// The user cleared the chat. The view and the prompt begin after this mark, and what came before stays stored.
+    /// The user cleared the chat. The view and the prompt begin after this mark, and what came
+    /// before stays stored.
     Cleared,
 }
 
@@ -91,8 +92,8 @@ pub enum EntryOrigin {
     #[default]
     #[cfg_attr(feature = "schema", schemars(skip))] // as JSON it is never said
     Chat,
-    /// An [`Imported`](super::Imported) message. The application vouches for it; the runtime did not see it happen. The
-    /// model reads it like any other text.
+    /// An [`Imported`](super::Imported) message. The application vouches for it; the runtime did
+    /// not see it happen. The model reads it like any other text.
     Imported,
 }
 
@@ -123,10 +124,11 @@ pub enum Ending {
 pub enum Notice {
     /// More user turns have passed since the last clearing than `Limits::suggest_clear_after`.
     SuggestClear,
-    /// A tool that works outside of the store was cut off by the end of its process. Only a person can find out whether
-    /// the call took effect.
+    /// A tool that works outside of the store was cut off by the end of its process. Only a person
+    /// can find out whether the call took effect.
     EffectUnknown,
-    /// The turn ended the process that ran it again and again, so the model no longer reads its texts.
+    /// The turn ended the process that ran it again and again, so the model no longer reads its
+    /// texts.
     TurnLeftOut,
     /// The entry cannot be read, because another program has changed it.
     Unreadable,

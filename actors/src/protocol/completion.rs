@@ -7,7 +7,8 @@ use strum::IntoStaticStr;
 
 use super::{CompletionId, LanguageTag, PromptMessage, SessionId, ToolSpec, UserId, WantedCall};
 
-/// A request for a completion. The model decides whether it calls a tool (`tool_choice` is always `auto`).
+/// A request for a completion. The model decides whether it calls a tool (`tool_choice` is always
+/// `auto`).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct CompletionRequest {
     /// The id of the completion.
@@ -18,8 +19,8 @@ pub struct CompletionRequest {
     pub user: UserId,
     /// The system text, if the application has one.
     pub system: Option<Arc<str>>,
-    /// The instructions of the turn, which come directly after the system text. They are the user's: a model that
-    /// shares the beginning of prompts between users must not share them.
+    /// The instructions of the turn, which come directly after the system text. They are the
+    /// user's: a model that shares the beginning of prompts between users must not share them.
     #[serde(default)]
     pub instructions: Option<Arc<str>>,
     /// The messages of the chat so far.
@@ -43,8 +44,8 @@ impl CompletionRequest {
         texts.into_iter().next().unwrap_or_default()
     }
 
-    /// Counts the bytes of the system text, the instructions and the messages. The time that it takes to write the
-    /// prompt grows with them.
+    /// Counts the bytes of the system text, the instructions and the messages. The time that it
+    /// takes to write the prompt grows with them.
     #[must_use]
     pub fn bytes(&self) -> usize {
         let before = [&self.system, &self.instructions];
@@ -56,7 +57,8 @@ impl CompletionRequest {
 /// A piece of a completion, as it is generated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CompletionDelta<'a> {
-    /// The first token is there, whatever follows. A model that streams text at once need not send this.
+    /// The first token is there, whatever follows. A model that streams text at once need not send
+    /// this.
     Began,
     /// Text for the person.
     Text(&'a str),
@@ -69,13 +71,15 @@ pub enum CompletionDelta<'a> {
 pub struct Completion {
     /// The text, without thinking and without tool calls.
     pub text: String,
-    /// The tool calls, in order. If `finish` is [`FinishReason::Length`], the last of them was cut off and does not run.
+    /// The tool calls, in order. If `finish` is [`FinishReason::Length`], the last of them was cut
+    /// off and does not run.
     pub tool_calls: Vec<WantedCall>,
     /// The reason why it ended.
     pub finish: FinishReason,
     /// The tokens that it cost.
     pub usage: Usage,
-    /// The number of messages, the oldest of the chat, that were left out because the model had no room for them.
+    /// The number of messages, the oldest of the chat, that were left out because the model had no
+    /// room for them.
     #[serde(default)]
     pub left_out: u32,
 }
@@ -110,8 +114,9 @@ pub enum FinishReason {
 pub struct Usage {
     /// The tokens of the prompt.
     pub prompt_tokens: u32,
-    /// Tokens of the prompt that this very chat had read before and that were still cached. Tokens shared with other
-    /// chats are not counted here, because they would reveal something about another user.
+    /// Tokens of the prompt that this very chat had read before and that were still cached. Tokens
+    /// shared with other chats are not counted here, because they would reveal something about
+    /// another user.
     pub cached_tokens: u32,
     /// The tokens that were generated.
     pub completion_tokens: u32,

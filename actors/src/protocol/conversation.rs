@@ -1,8 +1,9 @@
 //! A chat in the one form that every chat template and every server accepts.
 //!
-//! A transcript has any order of messages: a turn may end without an answer, or begin with a call. Templates and
-//! servers refuse many of them for ever, and a chat must not become unusable through its own history. So everything
-//! that writes a chat for a model writes what [`conversation`] returns.
+//! A transcript has any order of messages: a turn may end without an answer, or begin with a call.
+//! Templates and servers refuse many of them for ever, and a chat must not become unusable through
+//! its own history. So everything that writes a chat for a model writes what [`conversation`]
+//! returns.
 
 use std::borrow::Cow;
 
@@ -20,7 +21,8 @@ pub enum ConversationMessage<'a> {
     },
     /// The model's: a text, calls with their results, or both.
     Model {
-        /// The text, which comes before the calls. It is empty only if there are calls and nothing else.
+        /// The text, which comes before the calls. It is empty only if there are calls and nothing
+        /// else.
         text: Cow<'a, str>,
         /// The calls, in order.
         calls: Vec<ConversationCall<'a>>,
@@ -34,7 +36,8 @@ pub struct ConversationCall<'a> {
     pub id: String,
     /// The name, in letters that are accepted everywhere.
     pub name: Cow<'a, str>,
-    /// The arguments. If they are not an object, because the call was refused, they are in one, under `arguments`.
+    /// The arguments. If they are not an object, because the call was refused, they are in one,
+    /// under `arguments`.
     pub arguments: Map<String, Value>,
     /// The result, as the model reads it.
     pub result: &'a str,
@@ -48,14 +51,18 @@ pub const SILENCE: &str = "…";
 /// The letters of an id.
 const ID_LEN: usize = 9;
 
-/// Puts a chat into the form that every template and every server accepts. Nothing that was said or done is left out.
+/// Puts a chat into the form that every template and every server accepts. Nothing that was said or
+/// done is left out.
 ///
-/// - It is never empty, and begins with the user. User and model alternate, and adjacent texts of one side are joined.
-/// - A call belongs to the model's text before it. After the results, the model speaks before the user does.
-/// - No text is blank. Arguments are objects, and ids and names have letters that are accepted everywhere.
+/// - It is never empty, and begins with the user. User and model alternate, and adjacent texts of
+///   one side are joined.
+/// - A call belongs to the model's text before it. After the results, the model speaks before the
+///   user does.
+/// - No text is blank. Arguments are objects, and ids and names have letters that are accepted
+///   everywhere.
 ///
-/// `of_round` returns the number of calls that one completion made, from the opaque state of its first. A call without
-/// opaque state was alone. The calls of one completion are in one message.
+/// `of_round` returns the number of calls that one completion made, from the opaque state of its
+/// first. A call without opaque state was alone. The calls of one completion are in one message.
 pub fn conversation<'a>(
     messages: impl IntoIterator<Item = &'a PromptMessage>,
     of_round: impl Fn(&str) -> usize,
@@ -165,8 +172,8 @@ fn short(id: &str) -> String {
     letters[letters.len().saturating_sub(ID_LEN)..].to_owned()
 }
 
-/// Returns a name of letters, digits, `_` and `-`. A model may have asked for a tool by any name, and then read that
-/// there is none.
+/// Returns a name of letters, digits, `_` and `-`. A model may have asked for a tool by any name,
+/// and then read that there is none.
 fn portable(name: &str) -> Cow<'_, str> {
     let is_portable = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '-');
     if name.is_empty() {
@@ -204,7 +211,8 @@ mod tests {
         }
     }
 
-    /// Makes a chat of letters: the user, the model, a call; blank texts of the user (b) and the model (e).
+    /// Makes a chat of letters: the user, the model, a call; blank texts of the user (b) and the
+    /// model (e).
     fn chat(order: &str) -> Vec<PromptMessage> {
         let message = |(at, letter): (usize, char)| match letter {
             'u' => PromptMessage::User { text: format!("u{at}").into() },

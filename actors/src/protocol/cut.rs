@@ -1,5 +1,5 @@
-//! Cuts data that is too long for the model. Long texts are cut first, entries are left out last, and the data says
-//! both. Numbers, and texts as short as ids and dates, are never changed.
+//! Cuts data that is too long for the model. Long texts are cut first, entries are left out last,
+//! and the data says both. Numbers, and texts as short as ids and dates, are never changed.
 
 use serde_json::{Map, Value, json};
 
@@ -12,8 +12,8 @@ const FEWEST_CHARS: usize = 12;
 /// The longest text that is never cut: ids have 36 characters, and dates fewer.
 const WHOLE_CHARS: usize = 40;
 
-/// The length at which a text still says something. The remaining entries of a long list can be read from a position
-/// on.
+/// The length at which a text still says something. The remaining entries of a long list can be
+/// read from a position on.
 const SOME_CHARS: usize = 60;
 
 /// The number of entries that are all shown, however little room their texts have.
@@ -68,10 +68,11 @@ enum Names {
     Cut,
 }
 
-/// Cuts data so that it `fits`, or returns `None` if no part of it does. The result says `_truncated`. If the longest
-/// list was cut, `count` is its full length. If other lists were cut, `_counts` has the full length of each list that
-/// was. A list further inside says at its end how many entries are missing. If the data began after some entries, its
-/// `offset`, it says where the next part of the longest list begins.
+/// Cuts data so that it `fits`, or returns `None` if no part of it does. The result says
+/// `_truncated`. If the longest list was cut, `count` is its full length. If other lists were cut,
+/// `_counts` has the full length of each list that was. A list further inside says at its end how
+/// many entries are missing. If the data began after some entries, its `offset`, it says where the
+/// next part of the longest list begins.
 pub(super) fn cut(
     data: &Value,
     offset: Option<u64>,
@@ -212,8 +213,8 @@ fn longest_text(value: &Value) -> usize {
     }
 }
 
-/// Finds the largest number of this range for which `holds` is true, if it is true for all numbers below. Sizes grow
-/// with what is kept, so halving finds it.
+/// Finds the largest number of this range for which `holds` is true, if it is true for all numbers
+/// below. Sizes grow with what is kept, so halving finds it.
 fn largest(from: usize, to: usize, holds: impl Fn(usize) -> bool) -> Option<usize> {
     let to = to.max(from);
     if from == 0 || !holds(from) {

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::as_text;
 
-/// A SHA-256 over what was shown and what is run: tool, schema, arguments, user, session and call, and the request's
-/// text.
+/// A SHA-256 over what was shown and what is run: tool, schema, arguments, user, session and call,
+/// and the request's text.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Digest([u8; 32]);

@@ -4,10 +4,10 @@ use serde_json::{Value, json};
 
 use super::{CallRecord, EffectResolution, Locale, Text, ToolOutcome, ToolSpec, cut::cut};
 
-/// Writes what the model reads of an ended call: the envelope of its outcome or, if the result was discarded, whether
-/// it took effect. It includes changed arguments, and the resolution of an unknown effect; the outcome itself still
-/// says that the effect is unknown. If the `tool` takes an `offset` and its list was cut, `nextOffset` says where the
-/// next part begins.
+/// Writes what the model reads of an ended call: the envelope of its outcome or, if the result was
+/// discarded, whether it took effect. It includes changed arguments, and the resolution of an
+/// unknown effect; the outcome itself still says that the effect is unknown. If the `tool` takes an
+/// `offset` and its list was cut, `nextOffset` says where the next part begins.
 #[must_use]
 pub fn call_envelope(
     record: &CallRecord,
@@ -35,7 +35,8 @@ pub fn call_envelope(
     }
 }
 
-/// Writes how a call ended and whether it took effect, without any text of the model's, the user's or the tool's.
+/// Writes how a call ended and whether it took effect, without any text of the model's, the user's
+/// or the tool's.
 #[must_use]
 pub fn bare_envelope(record: &CallRecord) -> String {
     let status = match &record.outcome {
@@ -47,8 +48,9 @@ pub fn bare_envelope(record: &CallRecord) -> String {
     json!({ "status": status, "effect": record.effect, "_truncated": true }).to_string()
 }
 
-/// Writes the resolution of an unknown effect as a field of an envelope. It is empty if the effect was known from the
-/// beginning, or if the envelope says nothing else. The key stays `settled`, because the bundled model learnt it.
+/// Writes the resolution of an unknown effect as a field of an envelope. It is empty if the effect
+/// was known from the beginning, or if the envelope says nothing else. The key stays `settled`,
+/// because the bundled model learnt it.
 fn resolved(record: &CallRecord, locale: Locale) -> String {
     let resolution = EffectResolution::of(record.effect).filter(|_| record.resolved_by.is_some());
     match (resolution, &record.outcome) {
@@ -60,7 +62,8 @@ fn resolved(record: &CallRecord, locale: Locale) -> String {
     }
 }
 
-/// Writes the arguments that the user typed as a field of an envelope. They take at most half of it.
+/// Writes the arguments that the user typed as a field of an envelope. They take at most half of
+/// it.
 fn change(arguments: &Value, max_bytes: usize) -> String {
     let field = |arguments: &Value| format!(r#","user_changed_arguments_to":{arguments}"#);
     let whole = field(arguments);
@@ -73,10 +76,10 @@ fn change(arguments: &Value, max_bytes: usize) -> String {
 
 /// Writes the envelope of an outcome in at most `max_bytes` of UTF-8.
 ///
-/// If data does not fit, the envelope says `_truncated: true`, and names the `narrower` tool if there is room. Long
-/// texts are cut first, each followed by `…(+n)`, the number of characters that are missing. Then the longest list is
-/// cut to as many complete entries as fit, with `count` the total. Ids, names, counts and dates are kept. Errors and
-/// cancellations are not cut.
+/// If data does not fit, the envelope says `_truncated: true`, and names the `narrower` tool if
+/// there is room. Long texts are cut first, each followed by `…(+n)`, the number of characters that
+/// are missing. Then the longest list is cut to as many complete entries as fit, with `count` the
+/// total. Ids, names, counts and dates are kept. Errors and cancellations are not cut.
 #[must_use]
 pub fn envelope(outcome: &ToolOutcome, narrower: Option<&str>, max_bytes: usize) -> String {
     bounded(outcome, Rest { narrower, offset: None }, max_bytes)

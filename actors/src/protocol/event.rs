@@ -1,4 +1,5 @@
-//! The events of a session, as its subscribers receive them. This is also the vocabulary of `madang chat --json`.
+//! The events of a session, as its subscribers receive them. This is also the vocabulary of
+//! `madang chat --json`.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -18,8 +19,8 @@ pub struct SessionEvent {
     /// What happened.
     #[serde(flatten)]
     pub kind: EventKind,
-    /// The event's number within its session, from 1, without gaps while the session is in memory. It is 0 for an event
-    /// that was read from the store.
+    /// The event's number within its session, from 1, without gaps while the session is in memory.
+    /// It is 0 for an event that was read from the store.
     pub seq: u64,
     /// The position of this event. A reader that comes back subscribes after it.
     pub cursor: EventCursor,
@@ -29,9 +30,10 @@ pub struct SessionEvent {
     pub at: Timestamp,
 }
 
-/// The position of a reader in the stored events of a session: after an entry of the transcript, or after the end of
-/// the turn whose last entry that is. It stays the same over sleep and restarts. As text it is `17`, `17.1` (after the
-/// error that ended the turn) or `17.2` (after the turn's end).
+/// The position of a reader in the stored events of a session: after an entry of the transcript, or
+/// after the end of the turn whose last entry that is. It stays the same over sleep and restarts.
+/// As text it is `17`, `17.1` (after the error that ended the turn) or `17.2` (after the turn's
+/// end).
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -57,7 +59,8 @@ impl EventCursor {
         self.entry
     }
 
-    /// Returns the position before its entry. A reader that subscribes after it reads the entry first.
+    /// Returns the position before its entry. A reader that subscribes after it reads the entry
+    /// first.
     #[must_use]
     pub const fn before(self) -> Self {
         match self.entry.checked_sub(1) {
@@ -199,12 +202,12 @@ pub enum EventKind {
         /// The number in words.
         text: String,
     },
-    /// The turn goes on after its process had ended, its session's actor was lost, or the store did not take a write.
-    /// What was streamed and not stored is void, and the model is asked again.
+    /// The turn goes on after its process had ended, its session's actor was lost, or the store did
+    /// not take a write. What was streamed and not stored is void, and the model is asked again.
     TurnResumed,
-    /// The turn cannot go on for now. If it lost its actor and the store fails, it goes on after the store answers again
-    /// ([`TurnResumed`](Self::TurnResumed)), or its end follows. If the runtime has no model, the turn stays open for a
-    /// start with one.
+    /// The turn cannot go on for now. If it lost its actor and the store fails, it goes on after
+    /// the store answers again ([`TurnResumed`](Self::TurnResumed)), or its end follows. If the
+    /// runtime has no model, the turn stays open for a start with one.
     TurnInterrupted {
         /// The same in words.
         text: String,
@@ -245,7 +248,8 @@ pub enum TurnError {
     TooManyRounds,
     /// The model failed.
     Model {
-        /// The kind: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `ScriptExhausted`, or what the model named.
+        /// The kind: `Timeout`, `Overloaded`, `EngineDied`, `BadOutput`, `ScriptExhausted`, or what
+        /// the model named.
         kind: String,
         /// Milliseconds after which to try again, if the model is overloaded and the time is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -257,8 +261,8 @@ pub enum TurnError {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         prompt: Option<PromptSize>,
     },
-    /// The turn was cut off again and again, because its process or its session's actor ended, or its temporary chat
-    /// was erased.
+    /// The turn was cut off again and again, because its process or its session's actor ended, or
+    /// its temporary chat was erased.
     CutOff,
 }
 

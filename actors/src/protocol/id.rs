@@ -13,8 +13,8 @@ pub struct InvalidId {
 }
 
 impl InvalidId {
-    /// The most bytes of UTF-8 that an id may have. An e-mail address or a URL path fits, and an id can be part of
-    /// every row.
+    /// The most bytes of UTF-8 that an id may have. An e-mail address or a URL path fits, and an id
+    /// can be part of every row.
     pub const MAX_BYTES: usize = 256;
 
     fn check(what: &'static str, name: &str) -> Result<(), Self> {
@@ -76,13 +76,14 @@ text_id!(
 );
 
 text_id!(
-    /// Names one submit of a text within its session, or one call without a model of its user, so that a repeated one
-    /// begins nothing. The caller chooses it, for example as a fresh UUID.
+    /// Names one submit of a text within its session, or one call without a model of its user, so
+    /// that a repeated one begins nothing. The caller chooses it, for example as a fresh UUID.
     IdempotencyKey: "1 to 256 bytes without control characters",
     |name: &str| InvalidId::check("an idempotency key", name) => InvalidId
 );
 
-/// An id that the runtime makes: a UUID, handed in by the shell so that this module makes none in secret.
+/// An id that the runtime makes: a UUID, handed in by the shell so that this module makes none in
+/// secret.
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -128,8 +129,8 @@ impl CallId {
     /// The namespace of calls that have a key, among all UUIDs that are made of names.
     const OF_KEYS: Uuid = Uuid::from_u128(0x1f6b_29d1_94a7_4c0e_8b53_d0e6_7a3c_58f2);
 
-    /// Returns the id of the call that this user began under this key. It is always the same, a UUID of version 5, and
-    /// does not sort by time.
+    /// Returns the id of the call that this user began under this key. It is always the same, a
+    /// UUID of version 5, and does not sort by time.
     #[must_use]
     pub fn of_key(user: &UserId, key: &IdempotencyKey) -> Self {
         // No id has a control character, so no two pairs read alike.

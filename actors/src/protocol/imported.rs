@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Content, Ending, EntryOrigin};
 
-/// A message of a history that was kept elsewhere. It is only text: whatever it says, no call, approval or notice
-/// results from it.
+/// A message of a history that was kept elsewhere. It is only text: whatever it says, no call,
+/// approval or notice results from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Imported {

@@ -9,7 +9,8 @@ use super::as_text;
 /// The longest tag: the longest that BCP 47 asks every program to take.
 const MAX_BYTES: usize = 35;
 
-/// Names a language by its BCP 47 tag, such as `en`, `ko` or `pt-BR`. Tags have no case: they are kept in lower case.
+/// Names a language by its BCP 47 tag, such as `en`, `ko` or `pt-BR`. Tags have no case: they are
+/// kept in lower case.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct LanguageTag {
@@ -31,8 +32,8 @@ impl LanguageTag {
     /// Makes a tag of this text.
     ///
     /// # Errors
-    /// [`InvalidLanguageTag`] if a part between single hyphens does not have one to eight letters or digits, if the tag
-    /// does not begin with two letters, or if it has more than 35 bytes.
+    /// [`InvalidLanguageTag`] if a part between single hyphens does not have one to eight letters
+    /// or digits, if the tag does not begin with two letters, or if it has more than 35 bytes.
     pub const fn new(text: &str) -> Result<Self, InvalidLanguageTag> {
         let text = text.as_bytes();
         let mut bytes = [0; MAX_BYTES];
@@ -79,7 +80,8 @@ impl LanguageTag {
         self.as_str().split('-').next().unwrap_or_default()
     }
 
-    /// Returns the tag, and then each more general one, in the order of RFC 4647: `zh-hant-tw`, `zh-hant`, `zh`.
+    /// Returns the tag, and then each more general one, in the order of RFC 4647: `zh-hant-tw`,
+    /// `zh-hant`, `zh`.
     pub(super) fn and_more_general(&self) -> impl Iterator<Item = &str> {
         std::iter::successors(Some(self.as_str()), |tag| {
             let mut shorter = tag.rsplit_once('-')?.0;

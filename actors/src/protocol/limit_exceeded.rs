@@ -24,7 +24,8 @@ pub enum Bound {
     Inboxes,
     /// The running calls, including those that wait for a person.
     RunningCalls,
-    /// The bytes that came in and are not stored yet: texts of users, arguments of calls without a model.
+    /// The bytes that came in and are not stored yet: texts of users, arguments of calls without a
+    /// model.
     QueuedBytes,
     /// The messages that one session has not yet handled.
     WaitingMessages,
@@ -57,8 +58,9 @@ pub struct LimitExceeded {
     pub scope: Scope,
     /// The limit itself, from [`Limits`](super::Limits).
     pub max: usize,
-    /// The time after which a permit is likely to be free for the caller. It is estimated from how long permits were
-    /// held lately, and from how many callers were refused before. `None` if no permit was freed yet.
+    /// The time after which a permit is likely to be free for the caller. It is estimated from how
+    /// long permits were held lately, and from how many callers were refused before. `None` if no
+    /// permit was freed yet.
     pub retry_after: Option<Duration>,
 }
 

@@ -1,4 +1,5 @@
-//! What each row of the table of limits becomes: a field, its default, and a range that a runtime can keep.
+//! What each row of the table of limits becomes: a field, its default, and a range that a runtime
+//! can keep.
 
 use std::{fmt::Debug, ops::RangeInclusive, time::Duration};
 
@@ -21,11 +22,12 @@ pub struct LimitError {
     pub most: String,
 }
 
-/// Makes the bounds of a table whose rows have the reason, the name, the type, the default and the range of each.
+/// Makes the bounds of a table whose rows have the reason, the name, the type, the default and the
+/// range of each.
 macro_rules! limits {
     ($($(#[$reason:meta])* $name:ident: $type:ty = $default:expr, in $range:expr;)*) => {
-        /// The bounds of a runtime. `Limits::default()` is meant for a small server or a desktop application. Set those
-        /// that you need as `Limits { max_rounds: 8, ..Limits::default() }`.
+        /// The bounds of a runtime. `Limits::default()` is meant for a small server or a desktop
+        /// application. Set those that you need as `Limits { max_rounds: 8, ..Limits::default() }`.
         #[derive(Debug, Clone, PartialEq, Eq)]
         pub struct Limits {
             $($(#[$reason])* pub $name: $type,)*
@@ -41,13 +43,15 @@ macro_rules! limits {
             /// Checks that a runtime can keep these limits. A runtime does this at its start.
             ///
             /// # Errors
-            /// [`LimitError`](super::LimitError) names the first limit that is too small or too large.
+            /// [`LimitError`](super::LimitError) names the first limit that is too small or too
+            /// large.
             pub fn check(&self) -> Result<(), super::LimitError> {
                 $(super::limit_ranges::fits(stringify!($name), &self.$name, &($range))?;)*
                 Ok(())
             }
 
-            /// Makes limits of which one is at an end of its range or of its type, with its name, for tests.
+            /// Makes limits of which one is at an end of its range or of its type, with its name,
+            /// for tests.
             #[cfg(any(test, feature = "testing"))]
             #[must_use]
             pub fn each_at_its_ends() -> Vec<(&'static str, Self)> {

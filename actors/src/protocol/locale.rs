@@ -4,10 +4,11 @@ use std::fmt;
 
 use super::{English, Korean, Language, LanguageTag, Text};
 
-/// The language of every text that a person sees. The model answers in the language of the user's last message.
+/// The language of every text that a person sees. The model answers in the language of the user's
+/// last message.
 ///
-/// If no [`Language`] has the tag, the words are English. The tag stays the one that was chosen, because a tool may
-/// know more languages than the runtime.
+/// If no [`Language`] has the tag, the words are English. The tag stays the one that was chosen,
+/// because a tool may know more languages than the runtime.
 #[derive(Clone, Copy)]
 pub struct Locale {
     tag: LanguageTag,

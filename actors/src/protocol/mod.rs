@@ -1,13 +1,13 @@
 //! The vocabulary: plain data that every actor and every port uses.
 //!
-//! A [`ChatMessage`] is an entry of a chat, and a [`SessionEvent`] is what a subscriber reads. A [`ToolOutcome`] is the
-//! end of a call, and an [`ApprovalRequest`] is the question to a person. [`Limits`] bounds every queue, buffer and
-//! wait, and [`Text`] has the words for people.
+//! A [`ChatMessage`] is an entry of a chat, and a [`SessionEvent`] is what a subscriber reads. A
+//! [`ToolOutcome`] is the end of a call, and an [`ApprovalRequest`] is the question to a person.
+//! [`Limits`] bounds every queue, buffer and wait, and [`Text`] has the words for people.
 //!
 //! Invariants:
 //! - Nothing here is async, reads a clock or invents ids. The shell passes them in.
-//! - A value deeper than [`MAX_LEVELS`] or longer than the bound on bytes is refused before it is written, so that each
-//!   stored value can be read again.
+//! - A value deeper than [`MAX_LEVELS`] or longer than the bound on bytes is refused before it is
+//!   written, so that each stored value can be read again.
 //! - An approval request makes each invisible character of the call visible.
 
 mod approval;

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::id::text_id;
 
 text_id!(
-    /// Names one of the models of a runtime, such as `small` or `anthropic:claude-opus-4-5`. The application chooses
-    /// the name. It is not a provider's id, although it may look like one.
+    /// Names one of the models of a runtime, such as `small` or `anthropic:claude-opus-4-5`. The
+    /// application chooses the name. It is not a provider's id, although it may look like one.
     ModelName: "1 to 128 ASCII letters, digits and characters of `._:/@+-`",
     ModelName::check => InvalidModelName
 );
@@ -19,7 +19,8 @@ text_id!(
 pub struct InvalidModelName;
 
 impl ModelName {
-    /// The most bytes of a name. It is in each message and metric of its model, and a provider's own names fit.
+    /// The most bytes of a name. It is in each message and metric of its model, and a provider's
+    /// own names fit.
     pub const MAX_BYTES: usize = 128;
 
     fn check(name: &str) -> Result<(), InvalidModelName> {

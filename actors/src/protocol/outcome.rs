@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use strum::IntoStaticStr;
 
-/// What a tool reports to the runtime and the application in addition to its result. The model never reads it.
+/// What a tool reports to the runtime and the application in addition to its result. The model
+/// never reads it.
 pub type Metadata = Map<String, Value>;
 
 /// The metadata flag that ends the turn after the round.
@@ -79,14 +80,14 @@ pub enum CancelReason {
     Unreachable,
     /// The user dismissed the turn while the question was open.
     Dismissed,
-    /// The turn ended before the call began: the user dismissed it while no question was open, or the session or its
-    /// process was lost.
+    /// The turn ended before the call began: the user dismissed it while no question was open, or
+    /// the session or its process was lost.
     Withdrawn,
 }
 
 impl CancelReason {
-    /// Returns the sentence that the model reads in the envelope. The bundled model learnt the very words of all but
-    /// [`Withdrawn`](Self::Withdrawn).
+    /// Returns the sentence that the model reads in the envelope. The bundled model learnt the very
+    /// words of all but [`Withdrawn`](Self::Withdrawn).
     #[must_use]
     pub const fn envelope_text(self) -> &'static str {
         match self {

@@ -1,11 +1,12 @@
 //! Questions as plain text: complete, in one order, with every misleading character visible.
 //!
-//! The text depends on the question alone. It has as many lines as its values need. A program that shows it in rows of
-//! some width marks each row as a part of it, so that a value which is broken there cannot look like a line of its own.
+//! The text depends on the question alone. It has as many lines as its values need. A program that
+//! shows it in rows of some width marks each row as a part of it, so that a value which is broken
+//! there cannot look like a line of its own.
 //!
-//! Letters that look alike (a Cyrillic `а` for a Latin one) stay as they are. They are visible, and only the reader
-//! knows which alphabets belong together. Letters of right-to-left scripts stay as well. Each value has a line of its
-//! own, so they rearrange nothing else.
+//! Letters that look alike (a Cyrillic `а` for a Latin one) stay as they are. They are visible, and
+//! only the reader knows which alphabets belong together. Letters of right-to-left scripts stay as
+//! well. Each value has a line of its own, so they rearrange nothing else.
 
 use std::{borrow::Cow, fmt::Write};
 
@@ -16,14 +17,15 @@ use super::{ApprovalRequest, MAX_BYTES};
 /// The most accents on one letter that a language has; more are drawn over their neighbours.
 const MAX_MARKS: usize = 4;
 
-/// The most blanks in a row that are seen as what they are. More would push what follows out of sight, or to where
-/// another line is expected.
+/// The most blanks in a row that are seen as what they are. More would push what follows out of
+/// sight, or to where another line is expected.
 const MAX_BLANKS: usize = 4;
 
 impl ApprovalRequest {
-    /// Writes the question in full, up to [`MAX_BYTES`]: the tool, each argument on lines of its own, and what will
-    /// happen. It is made of what is stored, never of what a model says about it. Texts are quoted and escaped as in
-    /// JSON, so that none of them can look like another argument. [`plain`] says what becomes of invisible characters.
+    /// Writes the question in full, up to [`MAX_BYTES`]: the tool, each argument on lines of its
+    /// own, and what will happen. It is made of what is stored, never of what a model says about
+    /// it. Texts are quoted and escaped as in JSON, so that none of them can look like another
+    /// argument. [`plain`] says what becomes of invisible characters.
     #[must_use]
     pub fn plain_text(&self) -> String {
         let mut text = plain(&self.tool).into_owned();
@@ -39,12 +41,14 @@ impl ApprovalRequest {
     }
 }
 
-/// Writes a text on one line in which no character is invisible, moves the cursor or turns the direction of reading.
-/// Control and format characters, line breaks, every space but the ordinary one, tags, variation selectors and fillers
-/// appear as `\u{202e}` and the like, and so do private and unassigned characters and heaps of accents. A long run of
-/// blanks appears as its number, `\{␣×57}`.
+/// Writes a text on one line in which no character is invisible, moves the cursor or turns the
+/// direction of reading. Control and format characters, line breaks, every space but the ordinary
+/// one, tags, variation selectors and fillers appear as `\u{202e}` and the like, and so do private
+/// and unassigned characters and heaps of accents. A long run of blanks appears as its number,
+/// `\{␣×57}`.
 ///
-/// It is for texts of a tool or a program without quotations. [`quoted`] is for foreign text in them.
+/// It is for texts of a tool or a program without quotations. [`quoted`] is for foreign text in
+/// them.
 #[must_use]
 pub fn plain(text: &str) -> Cow<'_, str> {
     let is_plain = |byte: u8| byte == b' ' || byte.is_ascii_graphic();
@@ -60,9 +64,10 @@ pub fn plain(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Quotes a foreign text for a sentence that a person reads: a text of a model, a person or a table. It is in single
-/// quotation marks on one line, escaped as in JSON, and everything is visible that [`plain`] makes visible. No text can
-/// end its own quotation, so none can look like a part of the sentence. Different texts look different.
+/// Quotes a foreign text for a sentence that a person reads: a text of a model, a person or a
+/// table. It is in single quotation marks on one line, escaped as in JSON, and everything is
+/// visible that [`plain`] makes visible. No text can end its own quotation, so none can look like a
+/// part of the sentence. Different texts look different.
 ///
 /// ```
 /// use madang_actors::protocol::quoted;
@@ -77,16 +82,16 @@ pub fn quoted(text: &str) -> String {
     shown
 }
 
-/// Quotes at most so many characters of a text. After the quotation marks comes the number of those that are missing:
-/// `'mil' (+1)`.
+/// Quotes at most so many characters of a text. After the quotation marks comes the number of those
+/// that are missing: `'mil' (+1)`.
 #[must_use]
 pub fn quoted_up_to(text: &str, max_chars: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(max_chars) else { return quoted(text) };
     format!("{} (+{})", quoted(&text[..end]), text[end..].chars().count())
 }
 
-/// Writes JSON on one line that a person can edit and that reads back as the same value. Characters that [`plain`]
-/// makes visible are escaped as JSON escapes them.
+/// Writes JSON on one line that a person can edit and that reads back as the same value. Characters
+/// that [`plain`] makes visible are escaped as JSON escapes them.
 #[must_use]
 pub fn editable(value: &Value) -> String {
     let mut shown = String::new();
@@ -179,7 +184,8 @@ fn write_list<'a>(
     };
     text.push(open);
     for (index, (name, value)) in entries.enumerate() {
-        // Too long to be stored, and so to be asked: a megabyte of short values that lie deep would take a hundred.
+        // Too long to be stored, and so to be asked: a megabyte of short values that lie deep would
+        // take a hundred.
         if text.len() > MAX_BYTES {
             break;
         }
@@ -205,8 +211,8 @@ fn sorted(value: &Value) -> Vec<(&str, &Value)> {
     fields
 }
 
-/// Writes the names that schemas usually have bare, and quotes any other, so that none can look like a name with its
-/// value.
+/// Writes the names that schemas usually have bare, and quotes any other, so that none can look
+/// like a name with its value.
 fn write_name(text: &mut String, name: &str) {
     let is_word = |letter: u8| letter.is_ascii_alphanumeric() || letter == b'_';
     if !name.is_empty() && name.bytes().all(is_word) {
@@ -240,8 +246,8 @@ fn write_quoted(text: &mut String, words: &str, mark: char) {
     text.push(mark);
 }
 
-/// Returns whether an eye sees a letter as what it is. Control and format characters, tags, fillers and every space but
-/// the ordinary one are not visible. An accent is.
+/// Returns whether an eye sees a letter as what it is. Control and format characters, tags, fillers
+/// and every space but the ordinary one are not visible. An accent is.
 #[must_use]
 pub fn is_visible(letter: char) -> bool {
     if letter.is_ascii() {
@@ -250,8 +256,8 @@ pub fn is_visible(letter: char) -> bool {
     is_printable(letter) && !is_blank(letter)
 }
 
-/// Returns whether a letter is a filler, selector or joiner, which Unicode counts among letters and signs although it
-/// is invisible.
+/// Returns whether a letter is a filler, selector or joiner, which Unicode counts among letters and
+/// signs although it is invisible.
 const fn is_blank(letter: char) -> bool {
     matches!(letter,
         '\u{34f}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180f}'
@@ -259,9 +265,9 @@ const fn is_blank(letter: char) -> bool {
         | '\u{16fe4}' | '\u{1d159}' | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// Returns whether the standard library's tables count a letter as visible: no control, format, private or unassigned
-/// character and no space. They are asked through `escape_debug`, which would also escape accents at the beginning of a
-/// text.
+/// Returns whether the standard library's tables count a letter as visible: no control, format,
+/// private or unassigned character and no space. They are asked through `escape_debug`, which would
+/// also escape accents at the beginning of a text.
 fn is_printable(letter: char) -> bool {
     let mut behind_another = [b'a'; 5];
     let bytes = letter.encode_utf8(&mut behind_another[1..]).len();

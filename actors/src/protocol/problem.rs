@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use serde_json::{Number, Value};
 
-/// A problem with a call's arguments. It names a pointer and the rule, so that the model can mend the call. It never
-/// repeats the value.
+/// A problem with a call's arguments. It names a pointer and the rule, so that the model can mend
+/// the call. It never repeats the value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problem {
     /// A JSON Pointer into the arguments. It is empty if the problem is with all of them.

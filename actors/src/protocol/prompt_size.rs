@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// The sizes of the parts of a prompt that was too long, in bytes. A token is some three or four of them.
+/// The sizes of the parts of a prompt that was too long, in bytes. A token is some three or four of
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PromptSize {
@@ -37,8 +38,8 @@ pub enum PromptPart {
 }
 
 impl PromptSize {
-    /// Returns the part to make smaller. An eighth of the chat before is counted, because a model leaves out the rest
-    /// of it by itself.
+    /// Returns the part to make smaller. An eighth of the chat before is counted, because a model
+    /// leaves out the rest of it by itself.
     #[must_use]
     pub fn largest(&self) -> PromptPart {
         let parts = [

@@ -1,11 +1,13 @@
-//! The JSON Schemas of values that are stricter than their Rust types: ids, cursors, digests, tags and moments.
+//! The JSON Schemas of values that are stricter than their Rust types: ids, cursors, digests, tags
+//! and moments.
 
 use super::{
     CallId, CompletionId, Digest, EventCursor, FeedCursor, IdempotencyKey, LanguageTag, ModelName,
     SessionId, Timestamp, TurnId, UserId,
 };
 
-/// Implements the schema of types under their own name: a description, and the keywords to which their JSON keeps.
+/// Implements the schema of types under their own name: a description, and the keywords to which
+/// their JSON keeps.
 macro_rules! json_schema_of {
     ($($type:ident: $description:literal, $keywords:tt;)*) => {
         $(impl schemars::JsonSchema for $type {

@@ -1,7 +1,7 @@
 //! The bounds within which each value can be written and read again: one on depth and one on size.
 //!
-//! serde_json reads 127 levels and SQLite's JSON functions 1,000. A value is stored inside of a step, and published
-//! inside of an event, so the bound leaves room for the levels around it.
+//! serde_json reads 127 levels and SQLite's JSON functions 1,000. A value is stored inside of a
+//! step, and published inside of an event, so the bound leaves room for the levels around it.
 
 use std::io::{self, Write};
 
@@ -34,8 +34,8 @@ pub enum Unstorable {
     },
 }
 
-/// Checks that a value can be written and read again, in at most `max_bytes` of JSON. No value is deep enough to
-/// overflow the stack here.
+/// Checks that a value can be written and read again, in at most `max_bytes` of JSON. No value is
+/// deep enough to overflow the stack here.
 ///
 /// # Errors
 /// [`Unstorable`] says which bound the value passes.
@@ -69,7 +69,8 @@ pub const fn storable_text(text: &str, max_bytes: usize) -> Result<(), Unstorabl
 }
 
 impl ToolOutcome {
-    /// Checks that each part of the outcome can be written and read again, in at most `max_bytes` of JSON.
+    /// Checks that each part of the outcome can be written and read again, in at most `max_bytes`
+    /// of JSON.
     ///
     /// # Errors
     /// [`Unstorable`] says which bound a part passes.
@@ -96,7 +97,8 @@ impl ToolOutcome {
         fits(metadata, max_bytes)
     }
 
-    /// Drops the outcome without recursion. An outcome that is too deep to be stored may be too deep for the stack.
+    /// Drops the outcome without recursion. An outcome that is too deep to be stored may be too
+    /// deep for the stack.
     pub fn dismantle(self) {
         match self {
             Self::Ok(ToolOk { data, metadata }) => {

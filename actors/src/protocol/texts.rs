@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Breach, CancelReason, Effect, EffectResolution, LimitExceeded, Notice, PromptSize};
 
-/// The type of a failure inside of a call, as the model and the user read it. It never includes the message.
+/// The type of a failure inside of a call, as the model and the user read it. It never includes the
+/// message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Fault(Cow<'static, str>);

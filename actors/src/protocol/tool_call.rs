@@ -18,8 +18,8 @@ pub struct WantedCall {
     pub name: Arc<str>,
     /// The arguments as the model wrote them, which should be JSON.
     pub arguments: Arc<str>,
-    /// What a remote model wants back with the call, such as a signed thought. Only that model reads it. It is stored
-    /// with the call and never shown.
+    /// What a remote model wants back with the call, such as a signed thought. Only that model
+    /// reads it. It is stored with the call and never shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schemars(skip))]
     pub opaque: Option<Arc<str>>,
@@ -37,9 +37,10 @@ impl WantedCall {
         Self { name: name.into(), arguments: arguments.into(), opaque: None }
     }
 
-    /// Cuts texts that are longer than a runtime reads, before they are stored or published: arguments longer than
-    /// `max_arguments_bytes`, and names of kilobytes. A cut text ends in `…(+n bytes)`, as no tool's name and no JSON
-    /// does. Such a call is refused, even after a restart. Opaque state longer than `max_opaque_bytes` is left out.
+    /// Cuts texts that are longer than a runtime reads, before they are stored or published:
+    /// arguments longer than `max_arguments_bytes`, and names of kilobytes. A cut text ends in
+    /// `…(+n bytes)`, as no tool's name and no JSON does. Such a call is refused, even after a
+    /// restart. Opaque state longer than `max_opaque_bytes` is left out.
     #[must_use]
     pub fn bounded(self, limits: &Limits) -> Self {
         let max_bytes = limits.max_arguments_bytes.min(MAX_BYTES);
@@ -100,7 +101,8 @@ pub enum CallResult {
     Discarded,
 }
 
-/// A tool call's entry in the transcript, which is its ledger entry. There is no copy that could disagree.
+/// A tool call's entry in the transcript, which is its ledger entry. There is no copy that could
+/// disagree.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CallRecord {
@@ -108,8 +110,8 @@ pub struct CallRecord {
     pub id: CallId,
     /// The tool's name as the model wrote it.
     pub name: Arc<str>,
-    /// The arguments that were validated, or the raw text as a JSON string if they were refused. If the user changed
-    /// them, those that the user typed.
+    /// The arguments that were validated, or the raw text as a JSON string if they were refused. If
+    /// the user changed them, those that the user typed.
     pub arguments: Arc<Value>,
     /// The model that asked, if it has a name. `None` without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]

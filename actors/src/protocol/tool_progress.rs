@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// How far a handler has come. The runtime shows it and keeps nothing of it, because only the call's outcome says what
-/// was done.
+/// How far a handler has come. The runtime shows it and keeps nothing of it, because only the
+/// call's outcome says what was done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolProgress {
@@ -40,7 +40,8 @@ impl ToolProgress {
         self
     }
 
-    /// Returns the report with its message cut to this many bytes, or `None` for numbers that JSON does not have.
+    /// Returns the report with its message cut to this many bytes, or `None` for numbers that JSON
+    /// does not have.
     #[must_use]
     pub(crate) fn bounded(mut self, max_bytes: usize) -> Option<Self> {
         if !self.done.is_finite() || self.total.is_some_and(|total| !total.is_finite()) {

@@ -1,4 +1,5 @@
-//! The description of a tool: what the model reads, and what the dispatcher needs before it runs one.
+//! The description of a tool: what the model reads, and what the dispatcher needs before it runs
+//! one.
 
 use std::{sync::Arc, time::Duration};
 
@@ -10,12 +11,13 @@ use serde_json::{Value, json};
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EffectPolicy {
-    /// Changes nothing. It runs without a question, at the same time as other reads, and receives no handle that can
-    /// write.
+    /// Changes nothing. It runs without a question, at the same time as other reads, and receives
+    /// no handle that can write.
     Read,
     /// Changes something, but needs no question.
     Write,
-    /// Changes something that a person must approve, unless the tool's predicate exempts these arguments.
+    /// Changes something that a person must approve, unless the tool's predicate exempts these
+    /// arguments.
     #[default]
     Destructive,
 }
@@ -37,11 +39,14 @@ pub struct ToolSpec {
     pub effect: EffectPolicy,
     /// Whether running it twice with the same arguments has the effect of running it once.
     pub is_idempotent: bool,
-    /// The time that its handler may take before the caller receives `timeout`. `None` takes the default of `Limits`.
+    /// The time that its handler may take before the caller receives `timeout`. `None` takes the
+    /// default of `Limits`.
     pub timeout: Option<Duration>,
-    /// The number of its handlers that may run at once in this runtime. `None` leaves it to `Limits`.
+    /// The number of its handlers that may run at once in this runtime. `None` leaves it to
+    /// `Limits`.
     pub max_concurrent: Option<usize>,
-    /// The tool that returns a part of this one's data. The model reads its name if the data did not fit the envelope.
+    /// The tool that returns a part of this one's data. The model reads its name if the data did
+    /// not fit the envelope.
     pub narrower: Option<Arc<str>>,
 }
 
@@ -108,14 +113,15 @@ impl ToolSpec {
         self
     }
 
-    /// Returns whether the tool returns long data in parts: it takes an integer `offset`, the number of entries to
-    /// skip.
+    /// Returns whether the tool returns long data in parts: it takes an integer `offset`, the
+    /// number of entries to skip.
     #[must_use]
     pub fn takes_offset(&self) -> bool {
         self.parameters.pointer("/properties/offset/type") == Some(&json!("integer"))
     }
 
-    /// Checks the parts that need no schema compiler: name, description, and parameters of type object.
+    /// Checks the parts that need no schema compiler: name, description, and parameters of type
+    /// object.
     ///
     /// # Errors
     /// [`SpecError`] names the first thing that is wrong.

@@ -23,8 +23,8 @@ pub enum PromptMessage {
         /// The text as the model wrote it.
         text: Arc<str>,
     },
-    /// A call that the model made, always together with its result, because a call without its result breaks every chat
-    /// template.
+    /// A call that the model made, always together with its result, because a call without its
+    /// result breaks every chat template.
     ToolCall {
         /// The id of the call.
         call: CallId,
@@ -64,8 +64,9 @@ pub fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
     &messages[begin..]
 }
 
-/// Returns the prompt of a chat: the entries since the last clearing, without notices. If the result of a call was
-/// discarded, the prompt says only whether it took effect. What a model other than `model` wants back is left out.
+/// Returns the prompt of a chat: the entries since the last clearing, without notices. If the
+/// result of a call was discarded, the prompt says only whether it took effect. What a model other
+/// than `model` wants back is left out.
 #[must_use]
 pub fn prompt(
     messages: &[ChatMessage],
@@ -94,9 +95,9 @@ fn tool_of<'a>(record: &CallRecord, tools: &'a [ToolSpec]) -> Option<&'a ToolSpe
     tools.iter().find(|tool| tool.name == record.name)
 }
 
-/// Returns what the model reads of one entry, or `None` for a notice and a clearing. If the entry's turn is left out,
-/// the model reads none of its text: only that there was a message, and whether each call took effect. Opaque state
-/// goes only to the model that wrote it.
+/// Returns what the model reads of one entry, or `None` for a notice and a clearing. If the entry's
+/// turn is left out, the model reads none of its text: only that there was a message, and whether
+/// each call took effect. Opaque state goes only to the model that wrote it.
 #[must_use]
 pub fn prompt_entry(
     message: &ChatMessage,
@@ -124,7 +125,8 @@ pub fn prompt_entry(
         Content::ToolCall(record) => {
             let tool = tool_of(record, tools);
             let envelope = call_envelope(record, tool, locale, limits.max_envelope_bytes);
-            // The model reads the call that it asked for. The envelope says what the user made of it.
+            // The model reads the call that it asked for. The envelope says what the user made of
+            // it.
             let arguments = record.asked.as_ref().unwrap_or(&record.arguments);
             Some(PromptMessage::ToolCall {
                 call: record.id,

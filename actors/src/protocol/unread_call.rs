@@ -1,5 +1,5 @@
-//! Makes a call out of text that cannot be read as one. It is refused, so that the model reads what was wrong and tries
-//! again.
+//! Makes a call out of text that cannot be read as one. It is refused, so that the model reads what
+//! was wrong and tries again.
 
 use std::cmp::Reverse;
 
@@ -10,7 +10,8 @@ use super::{ToolSpec, WantedCall};
 impl WantedCall {
     /// Makes a call to the tool that a text names first, or to none. Its arguments are the text.
     ///
-    /// Invariant: it never runs. A text that names a tool is not JSON, and no tool has an empty name.
+    /// Invariant: it never runs. A text that names a tool is not JSON, and no tool has an empty
+    /// name.
     #[must_use]
     pub fn unread(text: &str, tools: &[ToolSpec]) -> Self {
         let is_json = serde_json::from_str::<IgnoredAny>(text).is_ok();

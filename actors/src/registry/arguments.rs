@@ -7,7 +7,8 @@ use crate::protocol::{
     Breach, Limits, MAX_BYTES, MAX_LEVELS, bytes_before_cut, dismantle, is_deeper,
 };
 
-/// Reads raw arguments. Empty text counts as `{}`: models write nothing for a tool without parameters.
+/// Reads raw arguments. Empty text counts as `{}`: models write nothing for a tool without
+/// parameters.
 ///
 /// The last of equal keys counts, as everywhere in JSON.
 pub(super) fn parse(raw: &str, limits: &Limits) -> Result<Map<String, Value>, Breach> {
@@ -30,8 +31,8 @@ pub(super) fn parse(raw: &str, limits: &Limits) -> Result<Map<String, Value>, Br
     }
 }
 
-/// Checks arguments that are a value already, as [`parse`] does with text. A refused value is taken apart without
-/// recursion, because dropping it could overflow the stack too.
+/// Checks arguments that are a value already, as [`parse`] does with text. A refused value is taken
+/// apart without recursion, because dropping it could overflow the stack too.
 pub(super) fn accept(arguments: Value, limits: &Limits) -> Result<Map<String, Value>, Breach> {
     let max_levels = limits.max_arguments_depth.min(MAX_LEVELS);
     if is_deeper(&arguments, max_levels) {
@@ -46,8 +47,8 @@ pub(super) fn accept(arguments: Value, limits: &Limits) -> Result<Map<String, Va
     }
 }
 
-/// Counts how deep brackets are nested outside of strings. For text that is not JSON any number will do, as long as it
-/// counts every bracket that a parser could follow.
+/// Counts how deep brackets are nested outside of strings. For text that is not JSON any number
+/// will do, as long as it counts every bracket that a parser could follow.
 fn text_levels(raw: &str) -> usize {
     let mut levels = 0_usize;
     let mut deepest = 0;
@@ -157,7 +158,8 @@ mod tests {
 
     #[test]
     fn what_was_cut_is_refused_as_too_long_wherever_it_was_cut() {
-        // Each of these is complete JSON, and a part of it would be too, except for the note that it was cut.
+        // Each of these is complete JSON, and a part of it would be too, except for the note that
+        // it was cut.
         let space = " ".repeat(4_000);
         for raw in [
             format!("{{}}{space}"),

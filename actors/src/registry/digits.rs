@@ -1,7 +1,7 @@
 //! Finds the whole numbers of a JSON text that 64 bits cannot hold. Pure.
 
-/// Returns whether a JSON text has a whole number that would lose digits when read. No arguments of a call may have
-/// one.
+/// Returns whether a JSON text has a whole number that would lose digits when read. No arguments of
+/// a call may have one.
 #[must_use]
 pub fn has_rounded_number(json: &str) -> bool {
     let is_part =
@@ -33,7 +33,8 @@ pub fn has_rounded_number(json: &str) -> bool {
 /// The digits that every double keeps.
 const KEPT_DIGITS: usize = 15;
 
-/// Returns whether a number is whole, does not fit into 64 bits, and has more digits than a double keeps.
+/// Returns whether a number is whole, does not fit into 64 bits, and has more digits than a double
+/// keeps.
 fn is_rounded(number: &str) -> bool {
     if number.len() <= KEPT_DIGITS || number.parse::<i64>().is_ok() || number.parse::<u64>().is_ok()
     {

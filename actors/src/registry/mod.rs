@@ -1,8 +1,8 @@
 //! The tools of a runtime: looked up by name, their schemas compiled once.
 //!
-//! A [`ToolRegistry`] takes each [`Tool`](crate::port::Tool) with its description and makes a [`RegisteredTool`] of it.
-//! [`RegisteredTool::check`] turns the text of a model into [`CheckedArguments`], or into [`Problems`] from which the
-//! model reads what to mend.
+//! A [`ToolRegistry`] takes each [`Tool`](crate::port::Tool) with its description and makes a
+//! [`RegisteredTool`] of it. [`RegisteredTool::check`] turns the text of a model into
+//! [`CheckedArguments`], or into [`Problems`] from which the model reads what to mend.
 //!
 //! Invariants:
 //! - No tool is added after the start.

@@ -12,10 +12,12 @@ use crate::protocol::{Breach, Limits, Locale, Problem, Text};
 
 /// Replaces problems that did not fit into the text.
 const MORE: &str = "...";
-/// The longest pointer in a text: deep pointers stay readable, long keys do not fill the text alone.
+/// The longest pointer in a text: deep pointers stay readable, long keys do not fill the text
+/// alone.
 const MAX_POINTER_CHARS: usize = 120;
 
-/// The problems of one call's arguments, all of them. Their text is bounded and repeats no value of the arguments.
+/// The problems of one call's arguments, all of them. Their text is bounded and repeats no value of
+/// the arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Problems {
     problems: Vec<Problem>,
@@ -85,7 +87,8 @@ fn in_words(problem: &Problem, locale: Locale) -> String {
     words.replace(char::is_control, "\u{fffd}")
 }
 
-/// Ends the text where a problem no longer fits: after the last complete one, or in the middle of the first.
+/// Ends the text where a problem no longer fits: after the last complete one, or in the middle of
+/// the first.
 fn cut(mut text: String, separator: &str, words: &str, max_bytes: usize) -> String {
     if text.is_empty() {
         text.push_str(&words[..words.floor_char_boundary(max_bytes.saturating_sub(MORE.len()))]);
@@ -152,8 +155,9 @@ fn number(limit: &Value, breach: fn(Number) -> Breach) -> Breach {
     limit.as_number().map_or(Breach::Misfit { expected: None }, |limit| breach(limit.clone()))
 }
 
-/// Finds the problems to mend if a value fits none of several forms. They are those of the one form that was meant, if
-/// its type and its constants show which. If the forms are only values, they are the allowed values.
+/// Finds the problems to mend if a value fits none of several forms. They are those of the one form
+/// that was meant, if its type and its constants show which. If the forms are only values, they are
+/// the allowed values.
 fn alternatives(pointer: &str, forms: &[Vec<ValidationError<'static>>], into: &mut Vec<Problem>) {
     let is_another_kind = |error: &ValidationError<'_>| {
         let is_here = error.instance_path().as_str() == pointer;
@@ -174,8 +178,8 @@ fn alternatives(pointer: &str, forms: &[Vec<ValidationError<'static>>], into: &m
     into.push(Problem { pointer: pointer.to_owned(), breach });
 }
 
-/// Returns the values of forms that are each one value, a list of values, or another type altogether, as an optional
-/// enumeration has them.
+/// Returns the values of forms that are each one value, a list of values, or another type
+/// altogether, as an optional enumeration has them.
 fn allowed_values(pointer: &str, forms: &[Vec<ValidationError<'static>>]) -> Option<Breach> {
     let mut values = Vec::new();
     for error in forms.iter().flatten() {

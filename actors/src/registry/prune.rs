@@ -5,8 +5,8 @@ use serde_json::{Map, Number, Value};
 use super::shape::{Holding, Shape};
 use crate::protocol::Breach;
 
-/// The most bytes of JSON Pointers that are kept after the first of a kind. Each pointer has the keys above it, so the
-/// pointers of many values below a long key would take gigabytes.
+/// The most bytes of JSON Pointers that are kept after the first of a kind. Each pointer has the
+/// keys above it, so the pointers of many values below a long key would take gigabytes.
 const MAX_POINTER_BYTES: usize = 64 * 1024;
 
 /// The findings of [`prune`].
@@ -40,8 +40,8 @@ impl Pointers {
     }
 }
 
-/// Removes keys that the schema neither names nor mentions. If the schema allows or forbids other keys, or names no
-/// keys at all, they stay, and the validator decides.
+/// Removes keys that the schema neither names nor mentions. If the schema allows or forbids other
+/// keys, or names no keys at all, they stay, and the validator decides.
 ///
 /// Every schema that could hold at a pointer counts, so a key of any alternative stays.
 pub(super) fn prune(
@@ -181,7 +181,8 @@ impl Pruning<'_> {
     }
 }
 
-/// Returns the whole number that a fraction such as `1.0` equals, which JSON Schema takes for an integer.
+/// Returns the whole number that a fraction such as `1.0` equals, which JSON Schema takes for an
+/// integer.
 fn whole(number: &Number) -> Option<Number> {
     const BEYOND: f64 = 18_446_744_073_709_551_616.0;
     let fraction = number.as_f64().filter(|_| number.is_f64())?;

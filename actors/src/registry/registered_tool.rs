@@ -22,9 +22,11 @@ use crate::{
     },
 };
 
-/// The steps beyond which only the first problem of arguments is reported, because each problem holds some memory.
+/// The steps beyond which only the first problem of arguments is reported, because each problem
+/// holds some memory.
 const STEPS_FOR_ALL_PROBLEMS: u64 = 65_536;
-/// The bytes of pointers beyond which only the first problem is reported, because each pointer has the keys above it.
+/// The bytes of pointers beyond which only the first problem is reported, because each pointer has
+/// the keys above it.
 const BYTES_FOR_ALL_PROBLEMS: u64 = 16 * 1024 * 1024;
 
 /// A registered tool. The schema is compiled once and shared by all calls.
@@ -41,9 +43,11 @@ pub struct RegisteredTool {
 pub struct CheckedArguments {
     /// The checked arguments, as an object.
     pub arguments: Value,
-    /// JSON Pointers to the keys that were removed: the first, and as many more as there is room for.
+    /// JSON Pointers to the keys that were removed: the first, and as many more as there is room
+    /// for.
     pub removed: Vec<String>,
-    /// JSON Pointers to optional keys whose null counted as absent. They are not among the arguments.
+    /// JSON Pointers to optional keys whose null counted as absent. They are not among the
+    /// arguments.
     pub nulls: Vec<String>,
 }
 
@@ -65,7 +69,8 @@ impl RegisteredTool {
         let validator = jsonschema::options()
             .with_draft(Draft::Draft7)
             .should_validate_formats(true)
-            // Types of whole numbers use formats such as `uint8`, in addition to the bounds that are checked.
+            // Types of whole numbers use formats such as `uint8`, in addition to the bounds that
+            // are checked.
             .should_ignore_unknown_formats(true)
             // An engine in linear time: the default one backtracks for seconds.
             .with_pattern_options(PatternOptions::regex())
@@ -84,7 +89,8 @@ impl RegisteredTool {
         self.tool.spec()
     }
 
-    /// Returns the hash of name and schema, as they were at registration. An approval is bound to it.
+    /// Returns the hash of name and schema, as they were at registration. An approval is bound to
+    /// it.
     #[must_use]
     pub const fn schema_digest(&self) -> &Digest {
         &self.digest
@@ -116,8 +122,9 @@ impl RegisteredTool {
         self.checked(Value::Object(arguments), &limits)
     }
 
-    /// Validates arguments that a person typed instead of a model's, under the bounds of a model's. Exactly what was
-    /// typed runs: keys that the schema does not know are a problem, and are not silently removed.
+    /// Validates arguments that a person typed instead of a model's, under the bounds of a model's.
+    /// Exactly what was typed runs: keys that the schema does not know are a problem, and are not
+    /// silently removed.
     ///
     /// # Errors
     /// [`Problems`], all of them.
@@ -140,8 +147,8 @@ impl RegisteredTool {
         }
     }
 
-    /// Runs the handler on checked arguments. An outcome that could not be read again after it is stored is a
-    /// `Serialize` fault, found before any of the call is kept.
+    /// Runs the handler on checked arguments. An outcome that could not be read again after it is
+    /// stored is a `Serialize` fault, found before any of the call is kept.
     ///
     /// # Errors
     /// The handler's fault, or `Serialize`.
@@ -156,8 +163,8 @@ impl RegisteredTool {
         outcome_of(self.tool.call(arguments, prepared, ctx, access).await, limits)
     }
 
-    /// Does the slow work before the handler. A broken rule is returned as an outcome, and checked like one of
-    /// [`handle`](Self::handle).
+    /// Does the slow work before the handler. A broken rule is returned as an outcome, and checked
+    /// like one of [`handle`](Self::handle).
     ///
     /// # Errors
     /// The outcome that ends the call, or the fault.

@@ -1,5 +1,5 @@
-//! The shape of a schema: which of its parts hold where in a value. Built once, with the bounds that keep schema
-//! compiler and validator from overflowing the stack or taking for ever.
+//! The shape of a schema: which of its parts hold where in a value. Built once, with the bounds
+//! that keep schema compiler and validator from overflowing the stack or taking for ever.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -7,12 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::protocol::is_deeper;
 
-/// Levels of a schema as JSON, and schemas on the longest path through its references, because the compiler recurses.
+/// Levels of a schema as JSON, and schemas on the longest path through its references, because the
+/// compiler recurses.
 const MAX_LEVELS: usize = 64;
 /// Schemas inside one schema: a hundred times what a tool needs.
 const MAX_SCHEMAS: usize = 4_096;
-/// Schemas on the longest path that holds for one and the same value: the validator recurses by this at every level of
-/// the arguments.
+/// Schemas on the longest path that holds for one and the same value: the validator recurses by
+/// this at every level of the arguments.
 const MAX_IN_PLACE_LEVELS: usize = 16;
 /// Visits of schemas that hold for one and the same value: doubled alternatives double this.
 const MAX_IN_PLACE_VISITS: u64 = 16_384;
@@ -85,7 +86,8 @@ impl Shape {
         &self.holding[0]
     }
 
-    /// Returns the parts that hold for a child, from the schemas for it in each part that holds for its parent.
+    /// Returns the parts that hold for a child, from the schemas for it in each part that holds for
+    /// its parent.
     pub(super) fn holding_for<'a>(
         &self,
         children: impl Iterator<Item = (&'a usize, u64)>,
@@ -226,7 +228,8 @@ impl<'a> Builder<'a> {
         Ok(())
     }
 
-    /// Follows a reference inside the schema. Other references are refused, so that no document is ever fetched.
+    /// Follows a reference inside the schema. Other references are refused, so that no document is
+    /// ever fetched.
     fn resolve(&self, reference: &Value) -> Result<&'a Value, String> {
         let outside =
             || format!("the $ref {reference} does not lead to a part of it (\"#\" or \"#/...\")");
@@ -265,8 +268,9 @@ fn names_type(keywords: &Map<String, Value>, name: &str) -> bool {
     }
 }
 
-/// Returns whether null passes this part by itself. A part that leaves it to its own parts (alternatives, a reference)
-/// lets nothing pass. If it is unclear, null passes, and the validator decides.
+/// Returns whether null passes this part by itself. A part that leaves it to its own parts
+/// (alternatives, a reference) lets nothing pass. If it is unclear, null passes, and the validator
+/// decides.
 fn lets_null_pass(keywords: &Map<String, Value>) -> bool {
     if keywords.contains_key("type") {
         return names_type(keywords, "null");
@@ -285,7 +289,8 @@ fn allows_any_object(keywords: &Map<String, Value>) -> bool {
     is_silent || (names_type(keywords, "object") && !keywords.contains_key("properties"))
 }
 
-/// Finds, for each part, the others that hold for the same value. Refuses too many of them, and endless references.
+/// Finds, for each part, the others that hold for the same value. Refuses too many of them, and
+/// endless references.
 fn holding_of(parts: &[Part]) -> Result<Vec<Holding>, String> {
     let mut done: Vec<Option<(Holding, usize)>> = parts.iter().map(|_| None).collect();
     let mut open = vec![false; parts.len()];

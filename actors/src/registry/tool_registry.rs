@@ -9,7 +9,8 @@ use tracing::info;
 use super::{DuplicateTool, RegisteredTool, RegistryError, ToolNotFound};
 use crate::{port::Tool, protocol::ToolSpec};
 
-/// The tools of one runtime: filled at start, then only read, by any number of calls at once. It knows no concrete tool.
+/// The tools of one runtime: filled at start, then only read, by any number of calls at once. It
+/// knows no concrete tool.
 #[derive(Debug, Clone, Default)]
 pub struct ToolRegistry {
     tools: Vec<Arc<RegisteredTool>>,

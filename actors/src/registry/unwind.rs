@@ -13,7 +13,8 @@ use std::{
 #[derive(Debug)]
 pub struct Panicked;
 
-/// Returns what the future returns, or [`Panicked`]. A mutex that it held during a panic is poisoned.
+/// Returns what the future returns, or [`Panicked`]. A mutex that it held during a panic is
+/// poisoned.
 ///
 /// # Errors
 /// [`Panicked`], even if only the drop of the future panicked.
@@ -40,7 +41,8 @@ pub(super) fn caught<T>(run: impl FnOnce() -> T) -> Result<T, Panicked> {
     })
 }
 
-/// Drops a panic's payload, whose drop may panic in turn; that second payload is leaked rather than dropped as well.
+/// Drops a panic's payload, whose drop may panic in turn; that second payload is leaked rather than
+/// dropped as well.
 fn discard(payload: Box<dyn Any + Send>) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         mem::forget(payload);

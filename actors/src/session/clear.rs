@@ -1,4 +1,5 @@
-//! Clearing the chat: a mark after which the prompt of the model begins, and the end of every standing approval.
+//! Clearing the chat: a mark after which the prompt of the model begins, and the end of every
+//! standing approval.
 
 use tokio::sync::oneshot;
 

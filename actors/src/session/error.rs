@@ -7,9 +7,10 @@ use crate::{
     protocol::{CallId, Effect, InvalidId, LimitExceeded, SessionId},
 };
 
-/// A reason why a request was refused. Nothing has changed, with two exceptions: [`Closed`](Self::Closed), and a
-/// [`Store`](Self::Store) whose cause [may have happened](StoreError::may_have_happened). In these cases the request
-/// has happened completely or not at all, and only the store knows which. A request that is repeated under the same
+/// A reason why a request was refused. Nothing has changed, with two exceptions:
+/// [`Closed`](Self::Closed), and a [`Store`](Self::Store) whose cause [may have
+/// happened](StoreError::may_have_happened). In these cases the request has happened completely or
+/// not at all, and only the store knows which. A request that is repeated under the same
 /// idempotency key finds what it began.
 #[derive(Debug, Clone, thiserror::Error)]
 #[non_exhaustive]
@@ -77,7 +78,8 @@ pub enum Error {
     /// Another text was submitted under the same idempotency key.
     #[error("the idempotency key was used for another text")]
     OtherText,
-    /// The idempotency key is that of another call: of another tool, of other arguments, or in another session.
+    /// The idempotency key is that of another call: of another tool, of other arguments, or in
+    /// another session.
     #[error("the key belongs to another call: {0}")]
     OtherCall(CallId),
     /// No turn runs that could be dismissed.

@@ -1,4 +1,5 @@
-//! Importing a history into a chat that has not begun: all of it in one write, as a turn of its own that has ended.
+//! Importing a history into a chat that has not begun: all of it in one write, as a turn of its own
+//! that has ended.
 
 use tokio::{sync::oneshot, time::Instant};
 use uuid::Uuid;
@@ -60,7 +61,8 @@ impl SessionState {
             text: text_digest(""),
             max_stored_bytes: self.context.calls.limits.max_stored_bytes_per_user as u64,
         };
-        // Over from the beginning: after a crash no turn goes on, and the transcript has all of it or nothing.
+        // Over from the beginning: after a crash no turn goes on, and the transcript has all of it
+        // or nothing.
         let ending = TurnEnding::Answered;
         let error = None;
         let usage = Usage::default();

@@ -20,7 +20,8 @@ use crate::{
 pub enum SessionMsg {
     /// A request that came through the session's slot.
     Request(SessionRequest),
-    /// The runtime shuts down. The session leaves its turn to the next start, begins no other, and ends.
+    /// The runtime shuts down. The session leaves its turn to the next start, begins no other, and
+    /// ends.
     Close {
         /// Receives an answer when no part of the turn runs any more.
         reply: oneshot::Sender<()>,

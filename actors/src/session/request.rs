@@ -15,7 +15,8 @@ use crate::{
     },
 };
 
-/// A request to a session. The slot counts those that its actor has not taken yet, and keeps them while the session wakes.
+/// A request to a session. The slot counts those that its actor has not taken yet, and keeps them
+/// while the session wakes.
 #[derive(Debug)]
 pub enum SessionRequest {
     /// Begins a turn, or finds the one that was submitted under the same key.
@@ -63,7 +64,8 @@ pub enum SessionRequest {
         /// Receives how far it is; `None` if it does not run.
         reply: oneshot::Sender<Result<Option<RunningTurn>, Error>>,
     },
-    /// Lets the turn with which the session woke go on, after the requests that waited for the waking.
+    /// Lets the turn with which the session woke go on, after the requests that waited for the
+    /// waking.
     Resume {
         /// Whether nothing of it begins before a person has decided.
         waits: bool,
@@ -113,7 +115,8 @@ pub type DismissalStored = oneshot::Receiver<Result<(), StoreError>>;
 pub enum When {
     /// Whenever the turn runs.
     Any,
-    /// Only while its approval request waits for a person. If a person has already decided, the turn goes on.
+    /// Only while its approval request waits for a person. If a person has already decided, the
+    /// turn goes on.
     Waits,
 }
 
@@ -160,14 +163,16 @@ pub struct SessionView {
     pub messages: Vec<ChatMessage>,
     /// The number of the first of these entries, if there are earlier ones that are left out.
     pub earlier: Option<u64>,
-    /// The position of the view: it has what was published up to here, and nothing after. A screen that draws the view
-    /// and then subscribes from this position misses nothing and reads nothing twice.
+    /// The position of the view: it has what was published up to here, and nothing after. A screen
+    /// that draws the view and then subscribes from this position misses nothing and reads nothing
+    /// twice.
     pub cursor: FeedCursor,
     /// The turn that has begun and not ended.
     pub turn: Option<TurnId>,
     /// Whether the model is answering. The screen disables its input then.
     pub is_streaming: bool,
-    /// The streamed text so far. It is empty at the start and between rounds, and `None` at every end.
+    /// The streamed text so far. It is empty at the start and between rounds, and `None` at every
+    /// end.
     pub streaming_text: Option<String>,
     /// The last error in the words of the session's language. `None` if there is none.
     pub error: Option<String>,

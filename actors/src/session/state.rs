@@ -59,17 +59,20 @@ pub struct SessionState {
     pub(super) left_turn: Option<TurnId>,
     /// The submits whose key the store is asked for.
     pub(super) lookups: usize,
-    /// The turns that began since it woke: the store's answer about a key may be older than the last of them.
+    /// The turns that began since it woke: the store's answer about a key may be older than the
+    /// last of them.
     pub(super) turns_begun: u64,
-    /// Whether a clearing or an import is on its way to the store. Until it is done, neither a turn nor another of them
-    /// begins.
+    /// Whether a clearing or an import is on its way to the store. Until it is done, neither a turn
+    /// nor another of them begins.
     pub(super) has_exclusive_write: bool,
     pub(super) closing: Option<oneshot::Sender<()>>,
-    /// Cancelled with the runtime's own token, at whose lock all sessions would meet several times a turn.
+    /// Cancelled with the runtime's own token, at whose lock all sessions would meet several times
+    /// a turn.
     pub(super) runtime_closes: CancellationToken,
     pub(super) error: Option<String>,
     pub(super) active_at: Instant,
-    /// The alarm after which it sleeps, if it is idle by then. `None` if it rang while work went on.
+    /// The alarm after which it sleeps, if it is idle by then. `None` if it rang while work went
+    /// on.
     pub(super) idle: Option<Alarm>,
     /// Its entry among the idle sessions; `None` while work goes on.
     pub(super) idle_entry: Option<IdleEntry<SessionSlot>>,
@@ -84,7 +87,8 @@ pub(super) struct ActiveTurn {
     pub(super) options: TurnOptions,
     /// The index of the model that each of its completions is asked of first.
     pub(super) first_model: usize,
-    /// The index of the model that is asked now, or was last. It changes if a model was overloaded or unreachable.
+    /// The index of the model that is asked now, or was last. It changes if a model was overloaded
+    /// or unreachable.
     pub(super) model: usize,
     /// The hash of what the user typed.
     pub(super) text: Digest,
@@ -174,8 +178,8 @@ impl ActiveTurn {
         self.began.is_none() && self.calls.values().all(|call| call.has_ended)
     }
 
-    /// Leaves the work that it began. The model stops, running handlers end, and calls that have not begun stay as they
-    /// are in the ledger.
+    /// Leaves the work that it began. The model stops, running handlers end, and calls that have
+    /// not begun stay as they are in the ledger.
     fn leave(&mut self) {
         self.cancel_completion();
         self.cancellation.cancel(CancelCause::Suspended);
@@ -193,7 +197,8 @@ impl ActiveTurn {
 }
 
 impl SessionState {
-    /// Returns the session as a screen shows it, with all that its feed has published so far, and nothing else.
+    /// Returns the session as a screen shows it, with all that its feed has published so far, and
+    /// nothing else.
     pub(super) fn view(&mut self, page: ViewPage) -> SessionView {
         let PublishedSoFar { cursor, text, resolved } = self.slot.feed().published_so_far();
         self.resolved(&resolved);
@@ -216,7 +221,8 @@ impl SessionState {
         resolved.iter().for_each(|resolved| self.chat.resolve(resolved));
     }
 
-    /// Returns how far a turn is that runs, or that waits for a start with a model. `None` for any other.
+    /// Returns how far a turn is that runs, or that waits for a start with a model. `None` for any
+    /// other.
     pub(super) fn running(&self, id: TurnId) -> Option<RunningTurn> {
         let turn = self.turn.as_ref().filter(|turn| turn.id == id);
         let waits = self.left_turn == Some(id) && self.context.models.is_empty();
@@ -226,8 +232,8 @@ impl SessionState {
         })
     }
 
-    /// Returns the index of the model that a turn chose. It is the first if the turn chose none, or one that no longer
-    /// exists.
+    /// Returns the index of the model that a turn chose. It is the first if the turn chose none, or
+    /// one that no longer exists.
     pub(super) fn model_of(&self, options: &TurnOptions) -> usize {
         let Some(name) = &options.model else { return 0 };
         self.context.models.find(name).unwrap_or_else(|| {
@@ -260,7 +266,8 @@ impl SessionState {
         self.context.calls.languages.locale(turn.options.language)
     }
 
-    /// Begins where the store has the session: publishes what was not published yet, and goes on with the open turn.
+    /// Begins where the store has the session: publishes what was not published yet, and goes on
+    /// with the open turn.
     pub(super) fn begins(
         &mut self,
         unpublished: Vec<SessionEvent>,
@@ -302,8 +309,8 @@ impl SessionState {
 }
 
 impl Drop for SessionState {
-    /// Runs when the actor was killed, has panicked, sleeps or ends in order. The next actor goes on with its turn, or
-    /// the next start if the runtime ends.
+    /// Runs when the actor was killed, has panicked, sleeps or ends in order. The next actor goes
+    /// on with its turn, or the next start if the runtime ends.
     fn drop(&mut self) {
         let turn = self.turn.take();
         if self.context.closing.is_cancelled() {

@@ -1,4 +1,5 @@
-//! The transcript of one chat in memory. Numbers are reserved in order, and entries are published in order.
+//! The transcript of one chat in memory. Numbers are reserved in order, and entries are published
+//! in order.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,13 +17,15 @@ use crate::protocol::{
 #[derive(Debug, Default)]
 pub(super) struct Chat {
     messages: Vec<ChatMessage>,
-    /// Stored entries after one that is not stored, because parallel calls may end in another order.
+    /// Stored entries after one that is not stored, because parallel calls may end in another
+    /// order.
     early: BTreeMap<u64, ChatMessage>,
     /// The number of the last entry that is in `messages`, or was skipped.
     shown: u64,
     /// Calls that were open when the chat was loaded and go on: later entries wait for theirs.
     awaited: BTreeSet<u64>,
-    /// The last number that was reserved before the chat was loaded. Up to here only `awaited` still comes.
+    /// The last number that was reserved before the chat was loaded. Up to here only `awaited`
+    /// still comes.
     loaded: u64,
     /// The last number that was reserved.
     reserved: u64,
@@ -38,8 +41,8 @@ struct Since {
 }
 
 impl Chat {
-    /// Loads the chat as the store has it. `last_seq` is the highest number that was ever reserved, and `awaited` are
-    /// the numbers of the calls that go on.
+    /// Loads the chat as the store has it. `last_seq` is the highest number that was ever reserved,
+    /// and `awaited` are the numbers of the calls that go on.
     pub(super) fn load(
         mut messages: Vec<ChatMessage>,
         last_seq: u64,
@@ -93,7 +96,8 @@ impl Chat {
         self.reserved
     }
 
-    /// Adds an entry that the store has. Returns the positions of entries that can be published now, in order.
+    /// Adds an entry that the store has. Returns the positions of entries that can be published
+    /// now, in order.
     pub(super) fn arrived(&mut self, message: ChatMessage) -> Range<usize> {
         let begin = self.messages.len();
         if message.seq <= self.shown {
@@ -136,8 +140,8 @@ impl Chat {
         }
     }
 
-    /// Returns whether clearing should be suggested: too many user turns since the last clearing, and no suggestion
-    /// since.
+    /// Returns whether clearing should be suggested: too many user turns since the last clearing,
+    /// and no suggestion since.
     pub(super) fn should_suggest_clear(&self, after: u32) -> bool {
         self.since.user_turns > after as usize && !self.since.was_suggested
     }

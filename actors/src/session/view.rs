@@ -2,7 +2,8 @@
 
 use crate::protocol::{ChatMessage, json_bytes, visible};
 
-/// Selects the entries of a chat that a view has. They end with the last one, or before an entry of an earlier page.
+/// Selects the entries of a chat that a view has. They end with the last one, or before an entry of
+/// an earlier page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ViewPage {
     before: u64,
@@ -15,7 +16,8 @@ impl ViewPage {
     /// No entry: only the state of the turn, and the position of the view.
     pub const NONE: Self = Self { before: u64::MAX, max_bytes: 0 };
 
-    /// Makes a page of the last entries, in at most this many bytes of JSON. One entry comes whatever its bytes are.
+    /// Makes a page of the last entries, in at most this many bytes of JSON. One entry comes
+    /// whatever its bytes are.
     #[must_use]
     pub const fn of(max_bytes: usize) -> Self {
         Self { max_bytes, ..Self::ALL }

@@ -10,9 +10,9 @@ use crate::{
     failpoint::failpoint, mailbox::answer, port::Store, protocol::Limits, registry::polled,
 };
 
-/// Starts a writer whenever a job waits and a writer is idle. If it is killed, a group that has begun is finished and
-/// answered, and waiting jobs are written after it was started anew. If it is stopped in order, it refuses waiting and
-/// later jobs.
+/// Starts a writer whenever a job waits and a writer is idle. If it is killed, a group that has
+/// begun is finished and answered, and waiting jobs are written after it was started anew. If it is
+/// stopped in order, it refuses waiting and later jobs.
 #[derive(Debug)]
 pub struct StoreActor;
 

@@ -1,5 +1,5 @@
-//! A group of jobs in one transaction: the plain writes that share a savepoint, those that wait for the commit, and
-//! what becomes of them if the group is discarded.
+//! A group of jobs in one transaction: the plain writes that share a savepoint, those that wait for
+//! the commit, and what becomes of them if the group is discarded.
 
 use std::{collections::VecDeque, error::Error};
 
@@ -25,8 +25,9 @@ pub(super) struct WriteBatch {
 }
 
 impl WriteBatch {
-    /// Begins this job and the plain writes that wait after it, in their order. Leases in between wait for them,
-    /// because a write is quick, and a borrower may take all its time until the deadline. Withdrawn jobs are left out.
+    /// Begins this job and the plain writes that wait after it, in their order. Leases in between
+    /// wait for them, because a write is quick, and a borrower may take all its time until the
+    /// deadline. Withdrawn jobs are left out.
     pub(super) fn take(first: WriteJob, waiting: &mut VecDeque<StoreJob>) -> Self {
         let mut batch = Self { jobs: Vec::new(), writes: Vec::new(), lengths: Vec::new() };
         batch.push(first);
@@ -119,8 +120,8 @@ impl PendingBatch {
     }
 }
 
-/// Discards the group, of which nothing was written. Plain writes are done again if a borrower poisoned it. All others
-/// are answered.
+/// Discards the group, of which nothing was written. Plain writes are done again if a borrower
+/// poisoned it. All others are answered.
 pub(super) fn discard(
     poisoned: PoisonedBatch,
     done: Vec<PendingBatch>,
@@ -143,8 +144,8 @@ pub(super) fn discard(
     left
 }
 
-/// Returns the job to do once more, or `None` if its caller's time is up. That caller receives that nothing was
-/// written.
+/// Returns the job to do once more, or `None` if its caller's time is up. That caller receives that
+/// nothing was written.
 pub(super) fn again(mut job: WriteJob) -> Option<StoreJob> {
     job.reply.is_done_again().then_some(StoreJob::Write(job))
 }
@@ -176,7 +177,8 @@ pub(super) async fn savepoint(
     }
 }
 
-/// Writes into the innermost savepoint and ends it: it is kept, or undone if the store refuses a write.
+/// Writes into the innermost savepoint and ends it: it is kept, or undone if the store refuses a
+/// write.
 pub(super) async fn conclude(mut open: Open, writes: &[Write]) -> Concluded {
     failpoint("writer.write").await?;
     match open.write(writes).await {

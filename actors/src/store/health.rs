@@ -2,7 +2,8 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// Counts leases that were not returned in time. A handler that blocks its thread cannot be stopped, only reported.
+/// Counts leases that were not returned in time. A handler that blocks its thread cannot be
+/// stopped, only reported.
 #[derive(Debug, Default)]
 pub struct WriterHealth {
     overdue: AtomicUsize,

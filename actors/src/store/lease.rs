@@ -8,11 +8,11 @@ use tracing::error;
 use super::{ReplySender, reply::reply, stage::Stage};
 use crate::port::{StoreError, Transaction, Write};
 
-/// The open transaction of the store's writer, lent to one borrower. Dropping it without [`end`](Self::end) undoes its
-/// writes and records nothing.
+/// The open transaction of the store's writer, lent to one borrower. Dropping it without
+/// [`end`](Self::end) undoes its writes and records nothing.
 ///
-/// Other jobs wait for it, so the borrower keeps to `Limits::transaction_deadline` from the moment at which it received
-/// the lease.
+/// Other jobs wait for it, so the borrower keeps to `Limits::transaction_deadline` from the moment
+/// at which it received the lease.
 pub struct Lease {
     loan: Option<Loan>,
     label: Arc<str>,
@@ -59,8 +59,9 @@ impl Lease {
         (Self { loan: Some(Loan { transaction, returned }), label, patience }, back)
     }
 
-    /// Returns the driver's own connection, e.g. `SqliteConnection`, inside of the open transaction. The borrower may
-    /// use savepoints of its own. A borrower that ends the transaction itself loses all its writes.
+    /// Returns the driver's own connection, e.g. `SqliteConnection`, inside of the open
+    /// transaction. The borrower may use savepoints of its own. A borrower that ends the
+    /// transaction itself loses all its writes.
     pub fn connection(&mut self) -> &mut (dyn Any + Send) {
         self.loan
             .as_mut()
@@ -69,11 +70,12 @@ impl Lease {
             .connection()
     }
 
-    /// Returns the transaction to the writer with the record of the call. The future waits for the commit. The
-    /// transaction is on its way back even if the future is never polled.
+    /// Returns the transaction to the writer with the record of the call. The future waits for the
+    /// commit. The transaction is on its way back even if the future is never polled.
     ///
     /// # Errors
-    /// The future returns the error of the commit. A refused record undoes the borrower's writes too.
+    /// The future returns the error of the commit. A refused record undoes the borrower's writes
+    /// too.
     pub fn end(
         mut self,
         keep: Keep,
@@ -87,8 +89,8 @@ impl Lease {
     fn give_back(&mut self, end: Option<End>) {
         let Some(Loan { transaction, returned }) = self.loan.take() else { return };
         if returned.send(LeaseReturn { transaction, end }).is_err() {
-            // The transaction is dropped with its message, which rolls it back. A caller that waits for the commit
-            // receives that no answer comes.
+            // The transaction is dropped with its message, which rolls it back. A caller that waits
+            // for the commit receives that no answer comes.
             error!(tool = %self.label, "a lease found no writer to return to");
         }
     }

@@ -1,5 +1,5 @@
-//! The way to the store: the handle that all other code has, and the queue of jobs, which outlives the actor that
-//! starts the writers.
+//! The way to the store: the handle that all other code has, and the queue of jobs, which outlives
+//! the actor that starts the writers.
 
 use std::{
     collections::VecDeque,
@@ -23,12 +23,12 @@ use crate::{
 
 /// The handle through which all other code reaches the store. Cheap to clone.
 ///
-/// Each caller receives one result, and it stays true. A job that no writer took within `Limits::store_timeout` is
-/// withdrawn with [`StoreError::Withdrawn`]: it was not written, and will not be. A job that a writer has begun is
-/// answered by that writer, however long that takes.
+/// Each caller receives one result, and it stays true. A job that no writer took within
+/// `Limits::store_timeout` is withdrawn with [`StoreError::Withdrawn`]: it was not written, and
+/// will not be. A job that a writer has begun is answered by that writer, however long that takes.
 ///
-/// Dropping its futures is safe: a job that was sent is still done, although nobody waits for its result. A lease that
-/// is not taken is returned.
+/// Dropping its futures is safe: a job that was sent is still done, although nobody waits for its
+/// result. A lease that is not taken is returned.
 #[derive(Debug, Clone)]
 pub struct StoreHandle {
     store: Arc<dyn Store>,
@@ -39,8 +39,8 @@ pub struct StoreHandle {
 }
 
 impl StoreHandle {
-    /// Makes a handle to this store, whose actor at `writer` writes these jobs. Make one and clone it, because it
-    /// counts the waiting jobs.
+    /// Makes a handle to this store, whose actor at `writer` writes these jobs. Make one and clone
+    /// it, because it counts the waiting jobs.
     #[must_use]
     pub fn new(
         writer: Address<StoreMsg>,
@@ -59,7 +59,8 @@ impl StoreHandle {
         &self.store
     }
 
-    /// Counts the jobs that wait for a writer. All jobs sent from here before have reached the queue by then.
+    /// Counts the jobs that wait for a writer. All jobs sent from here before have reached the
+    /// queue by then.
     ///
     /// # Errors
     /// [`AskError`] if the actor is gone or does not answer.
@@ -70,13 +71,14 @@ impl StoreHandle {
     /// Makes facts durable, all of them or none.
     ///
     /// # Errors
-    /// [`StoreError`]. [`may_have_happened`](StoreError::may_have_happened) says whether the store must be asked.
+    /// [`StoreError`]. [`may_have_happened`](StoreError::may_have_happened) says whether the store
+    /// must be asked.
     pub async fn write(&self, writes: Vec<Write>) -> Result<(), StoreError> {
         self.begin_write(writes).await
     }
 
-    /// Does the same, but sends the job before the future is polled, so that the order of these calls is the order of
-    /// the writes.
+    /// Does the same, but sends the job before the future is polled, so that the order of these
+    /// calls is the order of the writes.
     ///
     /// # Errors
     /// The future returns the errors of [`write`](Self::write).
@@ -142,8 +144,8 @@ async fn sent<T>(answer: Result<PendingReply<T>, StoreError>) -> Result<T, Store
     Ok(told)
 }
 
-/// The jobs that wait for the store's writers. Cheap to clone. None is lost when the StoreActor dies: the next one
-/// finds them here.
+/// The jobs that wait for the store's writers. Cheap to clone. None is lost when the StoreActor
+/// dies: the next one finds them here.
 #[derive(Debug, Clone)]
 pub struct Jobs(Arc<Mutex<Queue<StoreJob>>>);
 
@@ -160,7 +162,8 @@ impl Jobs {
         left.into_iter().for_each(|job| job.refuse(gone()));
     }
 
-    /// Adds a job, and returns whether a writer is to be started for it. The job is refused after the queue is closed.
+    /// Adds a job, and returns whether a writer is to be started for it. The job is refused after
+    /// the queue is closed.
     pub(super) fn push(&self, job: StoreJob) -> Writers {
         let pushed = self.queue().push(job);
         // Not under the lock: each refusal runs the caller's own code.
@@ -216,7 +219,8 @@ pub(super) struct Queue<J> {
 pub(super) enum Writers {
     /// A writer is idle and is to be started.
     Idle,
-    /// Each writer is busy, or the actor was already asked. The first that is free looks for waiting jobs.
+    /// Each writer is busy, or the actor was already asked. The first that is free looks for
+    /// waiting jobs.
     Busy,
 }
 
@@ -232,8 +236,8 @@ impl<J> Queue<J> {
         }
     }
 
-    /// Adds a job, and returns whether a writer is idle that should look for it. Returns the job itself after the queue
-    /// is closed.
+    /// Adds a job, and returns whether a writer is idle that should look for it. Returns the job
+    /// itself after the queue is closed.
     pub(super) fn push(&mut self, job: J) -> Result<Writers, J> {
         if self.is_closed {
             return Err(job);
@@ -251,7 +255,8 @@ impl<J> Queue<J> {
         std::mem::take(&mut self.waiting)
     }
 
-    /// Takes out jobs that are over, oldest first, up to the first that is not: all wait equally long.
+    /// Takes out jobs that are over, oldest first, up to the first that is not: all wait equally
+    /// long.
     pub(super) fn shed(&mut self, is_over: impl Fn(&J) -> bool) -> Vec<J> {
         let mut shed = Vec::new();
         while self.waiting.front().is_some_and(&is_over) {

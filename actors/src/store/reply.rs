@@ -1,4 +1,5 @@
-//! The one true answer to a caller of the store. Here a writer and a deadline meet, and the first of them decides.
+//! The one true answer to a caller of the store. Here a writer and a deadline meet, and the first
+//! of them decides.
 
 use std::{
     sync::{Arc, Mutex, PoisonError},
@@ -13,8 +14,9 @@ use tokio::{
 use super::stage::{Happens, Stage, Word};
 use crate::{mailbox::answer, port::StoreError};
 
-/// Completes a caller's job once. A job whose time is up before a writer begins it is withdrawn. Dropping this reports
-/// that the job is withdrawn, or that its end is unknown if a writer had begun it.
+/// Completes a caller's job once. A job whose time is up before a writer begins it is withdrawn.
+/// Dropping this reports that the job is withdrawn, or that its end is unknown if a writer had
+/// begun it.
 #[derive(Debug)]
 #[must_use = "dropping it tells the caller that there is no answer"]
 pub struct ReplySender<T> {
@@ -92,8 +94,8 @@ impl<T> ReplySender<T> {
         self.caller.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Returns whether the job goes on after this. The clock is read first, because the caller may have dropped its
-    /// end.
+    /// Returns whether the job goes on after this. The clock is read first, because the caller may
+    /// have dropped its end.
     fn goes_on(&mut self, happens: Happens) -> bool {
         if self.at.is_late() {
             self.tell(Happens::TimeIsUp, Err(StoreError::Silent));
@@ -101,7 +103,8 @@ impl<T> ReplySender<T> {
         self.tell(happens, Err(StoreError::Silent)) != Stage::Answered
     }
 
-    /// Answers the caller, if there is an answer: the writer's result, or the reason why there is none.
+    /// Answers the caller, if there is an answer: the writer's result, or the reason why there is
+    /// none.
     fn tell(&mut self, happens: Happens, result: Result<T, StoreError>) -> Stage {
         let (stage, word) = self.at.after(happens);
         if let Some((word, caller)) = word.and_then(|word| Some((word, self.caller.take()?))) {

@@ -41,8 +41,8 @@ pub(super) enum Word {
 }
 
 impl Stage {
-    /// Returns the next stage, and the answer to its caller. The writer goes on with the job only if the stage is
-    /// [`Taken`](Self::Taken).
+    /// Returns the next stage, and the answer to its caller. The writer goes on with the job only
+    /// if the stage is [`Taken`](Self::Taken).
     pub(super) const fn after(self, happens: Happens) -> (Self, Option<Word>) {
         match (self, happens) {
             (Self::Queued, Happens::Begins) => (Self::Taken { is_late: false }, None),
@@ -124,7 +124,8 @@ mod tests {
             let mut is_begun = false;
             for happens in happens.into_iter().chain([Happens::IsLost]) {
                 let (then, word) = stage.after(happens);
-                // The writer does a part of it, before which the caller's "no" must never have come.
+                // The writer does a part of it, before which the caller's "no" must never have
+                // come.
                 if happens == Happens::Begins && matches!(then, Stage::Taken { .. }) {
                     prop_assert_eq!(told, None);
                     is_begun = true;

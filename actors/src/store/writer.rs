@@ -1,5 +1,6 @@
-//! The writer of one group. It begins, writes each job so that it can be undone by itself, commits once, then answers
-//! all. It runs in a tracked task, so none of the transaction's futures is ever dropped.
+//! The writer of one group. It begins, writes each job so that it can be undone by itself, commits
+//! once, then answers all. It runs in a tracked task, so none of the transaction's futures is ever
+//! dropped.
 
 use std::{collections::VecDeque, error::Error, sync::Arc};
 
@@ -88,7 +89,8 @@ impl Writer {
             if matches!(cause, StoreError::Unavailable { .. })
                 && done.iter().any(|done| done.is_borrowers)
             {
-                // Nothing was written, and a borrower may be the cause: a constraint that it deferred to the commit.
+                // Nothing was written, and a borrower may be the cause: a constraint that it
+                // deferred to the commit.
                 return discard(
                     PoisonedBatch { cause: cause.clone(), by: PoisonedBy::Borrower },
                     done,
@@ -113,7 +115,8 @@ impl Writer {
         mut job: LeaseJob,
         done: &mut Vec<PendingBatch>,
     ) -> Result<Open, PoisonedBatch> {
-        // Lent to a caller that has left, it would come back at once; other jobs need not wait for that.
+        // Lent to a caller that has left, it would come back at once; other jobs need not wait for
+        // that.
         if job.reply.is_closed() || !job.reply.begins() {
             return Ok(transaction);
         }
@@ -127,7 +130,8 @@ impl Writer {
         let (lease, returned) = Lease::lend(transaction, label.clone(), patience);
         reply.send(Ok(lease));
         let Ok(LeaseReturn { transaction, end }) = self.lease_return(&label, returned).await else {
-            // Cannot happen while a lease is returned on drop; the transaction is lost with it and rolled back.
+            // Cannot happen while a lease is returned on drop; the transaction is lost with it and
+            // rolled back.
             let cause = StoreError::unavailable("the transaction was lost with its borrower");
             return Err(PoisonedBatch { cause, by: PoisonedBy::Borrower });
         };
@@ -181,7 +185,8 @@ async fn commit(transaction: Open) -> Result<(), StoreError> {
     failpoint("writer.committed").await.map_err(StoreError::unknown)
 }
 
-/// Writes a batch in one savepoint. If something of several jobs is refused, each job is given a savepoint of its own.
+/// Writes a batch in one savepoint. If something of several jobs is refused, each job is given a
+/// savepoint of its own.
 async fn write_batch(
     transaction: Open,
     batch: WriteBatch,

@@ -52,8 +52,8 @@ async fn spawn(config: RuntimeConfig) -> Result<Unclaimed, Box<dyn Error + Send 
     Ok(Unclaimed(Some(handles.await?)))
 }
 
-/// The actors of a start, until they are claimed. Dropping it stops them and frees the store, because no call has
-/// begun.
+/// The actors of a start, until they are claimed. Dropping it stops them and frees the store,
+/// because no call has begun.
 #[derive(Debug)]
 #[must_use = "dropped, it stops the actors"]
 pub struct Unclaimed(Option<RuntimeHandles>);
@@ -144,8 +144,8 @@ pub struct RuntimeHandles {
 pub enum Health {
     /// Every actor runs, or is being restarted.
     Healthy,
-    /// An actor reached its restart limit. Requests that need it end with an error at once. Only a new runtime starts
-    /// it again.
+    /// An actor reached its restart limit. Requests that need it end with an error at once. Only a
+    /// new runtime starts it again.
     Unhealthy {
         /// The name of the actor.
         actor: &'static str,
@@ -154,8 +154,8 @@ pub enum Health {
     },
 }
 
-/// Reports to the [`Supervisor`] that the delay of the child at this index is over. The supervisor sends this to
-/// itself.
+/// Reports to the [`Supervisor`] that the delay of the child at this index is over. The supervisor
+/// sends this to itself.
 #[derive(Debug)]
 pub struct StartAnew(usize);
 

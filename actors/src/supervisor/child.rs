@@ -1,4 +1,5 @@
-//! A permanent child of the supervisor: how it is started, at which address it is found, and how it is started anew.
+//! A permanent child of the supervisor: how it is started, at which address it is found, and how it
+//! is started anew.
 
 use std::fmt::Debug;
 
@@ -36,7 +37,8 @@ impl PermanentActor for StoreActor {
     const NAME: &'static str = "store";
 
     fn is_back(actor: &ActorRef<StoreMsg>) {
-        // For a job that came after the actor before it had looked, and that was reported to that actor.
+        // For a job that came after the actor before it had looked, and that was reported to that
+        // actor.
         let _ = actor.cast(StoreMsg::Work);
     }
 

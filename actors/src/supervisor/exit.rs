@@ -1,4 +1,5 @@
-//! The end of a child, in our words: the only file that reads ractor's supervision events of children.
+//! The end of a child, in our words: the only file that reads ractor's supervision events of
+//! children.
 
 use ractor::{ActorCell, SupervisionEvent};
 

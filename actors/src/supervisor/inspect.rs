@@ -1,4 +1,5 @@
-//! The parts of a runtime that test harnesses may reach and applications may not: its actors and its tasks.
+//! The parts of a runtime that test harnesses may reach and applications may not: its actors and
+//! its tasks.
 
 use std::sync::Arc;
 
@@ -7,7 +8,8 @@ use tokio_util::task::TaskTracker;
 use super::RuntimeHandles;
 use crate::session::SessionSlot;
 
-/// Shows the actors and the tasks of a runtime, with the feature `testing` only. `madang-testing` builds on it.
+/// Shows the actors and the tasks of a runtime, with the feature `testing` only. `madang-testing`
+/// builds on it.
 pub trait InspectRuntime {
     /// Returns the addresses of the actors.
     fn inspect_actors(&self) -> &RuntimeHandles;

@@ -1,9 +1,10 @@
 //! The supervisor: starts, watches and restarts the actors of a runtime. It knows nothing of chat.
 //!
-//! [`Supervisor::start`] spawns the StoreActor, an LlmActor for each model, the ConfirmActor and the DispatcherActor,
-//! and returns their addresses as [`RuntimeHandles`]. A child that panics, fails or is killed is started anew at once,
-//! or after a growing delay if its start is expensive. A child that ends too often within the window is given up, and
-//! [`Health`] says so. Sessions are children too, but temporary: their next use reopens them from the store.
+//! [`Supervisor::start`] spawns the StoreActor, an LlmActor for each model, the ConfirmActor and
+//! the DispatcherActor, and returns their addresses as [`RuntimeHandles`]. A child that panics,
+//! fails or is killed is started anew at once, or after a growing delay if its start is expensive.
+//! A child that ends too often within the window is given up, and [`Health`] says so. Sessions are
+//! children too, but temporary: their next use reopens them from the store.
 //!
 //! Invariants:
 //! - An address stays valid over a restart.

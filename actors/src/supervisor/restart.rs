@@ -1,4 +1,5 @@
-//! Decides whether and when a child is started anew: restart intensity with escalation, and growing delays.
+//! Decides whether and when a child is started anew: restart intensity with escalation, and growing
+//! delays.
 
 use std::{collections::VecDeque, time::Duration};
 
@@ -11,7 +12,8 @@ use super::exit::ChildExit;
 pub(super) enum Policy {
     /// Restarts it always, at once.
     Permanent,
-    /// Restarts it always, after a delay that grows with each restart in the window, because its start is expensive.
+    /// Restarts it always, after a delay that grows with each restart in the window, because its
+    /// start is expensive.
     PermanentWithDelay,
 }
 

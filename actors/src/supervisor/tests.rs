@@ -59,8 +59,8 @@ async fn every_child_that_is_killed_comes_back_under_its_address() {
     assert_eq!(*handles.health.borrow(), Health::Healthy);
 }
 
-/// Kills the actor at this address so often, one after the other, and gives how long it took each time until another was
-/// there. `None`: it reached its restart limit.
+/// Kills the actor at this address so often, one after the other, and gives how long it took each
+/// time until another was there. `None`: it reached its restart limit.
 async fn restarts<M: Message>(address: &Address<M>, count: usize) -> Vec<Option<u128>> {
     let mut took = Vec::new();
     for _ in 0..count {

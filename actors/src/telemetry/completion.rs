@@ -16,7 +16,8 @@ use crate::{
     protocol::{Completion, CompletionRequest, Usage},
 };
 
-/// The span of a completion. If it is dropped without an end, it reports that the model's engine died.
+/// The span of a completion. If it is dropped without an end, it reports that the model's engine
+/// died.
 #[derive(Debug)]
 pub struct CompletionSpan {
     span: Span,

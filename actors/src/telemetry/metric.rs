@@ -116,8 +116,8 @@ pub const METRICS: &[Metric] = {
     ]
 };
 
-/// Passes the units and descriptions of all metrics to the installed recorder. Call it once after the recorder's
-/// installation. Without it the metrics are the same, but unexplained.
+/// Passes the units and descriptions of all metrics to the installed recorder. Call it once after
+/// the recorder's installation. Without it the metrics are the same, but unexplained.
 pub fn describe() {
     for Metric { name, kind, unit, description } in METRICS {
         match kind {
@@ -192,7 +192,8 @@ pub(super) fn tool_call_ended(
     counter!(TOOL_CALLS, with_error(vec![tool, outcome], error)).increment(1);
 }
 
-/// Measures a call of this registered tool, from the moment when it was let run to its recorded end.
+/// Measures a call of this registered tool, from the moment when it was let run to its recorded
+/// end.
 pub(crate) fn tool_executed(tool: &Arc<str>, took: Duration) {
     let tool = SharedString::from(tool.clone());
     histogram!(TOOL_DURATION, name::OPERATION => "execute_tool", name::TOOL => tool).record(took);

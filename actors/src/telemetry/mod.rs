@@ -1,14 +1,17 @@
 //! The telemetry of a runtime: a span for each turn, completion and tool call, and metrics.
 //!
-//! Spans go through `tracing` and metrics through the facade `metrics`. Without a subscriber both cost next to nothing
-//! and nothing is printed. All names are in [`name`], after OpenTelemetry's conventions for generative AI. `turn`,
-//! `completion` and `tool_call` write the spans, and `metric` writes the metrics.
+//! Spans go through `tracing` and metrics through the facade `metrics`. Without a subscriber both
+//! cost next to nothing and nothing is printed. All names are in [`name`], after OpenTelemetry's
+//! conventions for generative AI. `turn`, `completion` and `tool_call` write the spans, and
+//! `metric` writes the metrics.
 //!
 //! Invariants:
-//! - Ids of sessions, users, turns and calls are in spans only. A metric's labels are words that the program or its
-//!   registry knows, so that no chat can make a new series.
-//! - Neither has texts of people, models or tools. The name of a tool that is not registered is a model's text too.
-//! - A span that is dropped without an end says so: the turn was left, the call's answer lost, or the engine died.
+//! - Ids of sessions, users, turns and calls are in spans only. A metric's labels are words that
+//!   the program or its registry knows, so that no chat can make a new series.
+//! - Neither has texts of people, models or tools. The name of a tool that is not registered is a
+//!   model's text too.
+//! - A span that is dropped without an end says so: the turn was left, the call's answer lost, or
+//!   the engine died.
 
 mod completion;
 mod metric;
@@ -24,7 +27,8 @@ pub(crate) use metric::{group_ended, permits_returned, permits_taken, refused, t
 pub use tool_call::{CallIds, ToolCallSpan};
 pub use turn::TurnSpan;
 
-/// Returns a word of the program. A word that was made at run time could be any text, and is left out.
+/// Returns a word of the program. A word that was made at run time could be any text, and is left
+/// out.
 #[expect(clippy::ptr_arg, reason = "whether it is borrowed is the question")]
 fn word(text: &Cow<'static, str>) -> &'static str {
     match text {

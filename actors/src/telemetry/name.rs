@@ -1,6 +1,6 @@
-//! The names of attributes, and the words for unnamed values. Names that begin with `gen_ai`, `error` or `user` are
-//! OpenTelemetry's (semantic conventions 1.41 and their successor for generative AI). The bridge
-//! `tracing-opentelemetry` reads `otel`, and the rest is ours.
+//! The names of attributes, and the words for unnamed values. Names that begin with `gen_ai`,
+//! `error` or `user` are OpenTelemetry's (semantic conventions 1.41 and their successor for
+//! generative AI). The bridge `tracing-opentelemetry` reads `otel`, and the rest is ours.
 
 /// The shown name of a span, if it is more than its kind.
 pub const SHOWN_AS: &str = "otel.name";
@@ -16,7 +16,8 @@ pub const USER: &str = "user.id";
 pub const TURN: &str = "madang.turn.id";
 /// Whether the turn was cut off and goes on.
 pub const IS_RESUMED: &str = "madang.turn.resumed";
-/// The end of a turn: `answered`, `stopped`, `failed`, `dismissed`; `left` if it stays open in the store.
+/// The end of a turn: `answered`, `stopped`, `failed`, `dismissed`; `left` if it stays open in the
+/// store.
 pub const ENDING: &str = "madang.turn.ending";
 /// The id of the completion.
 pub const COMPLETION: &str = "madang.completion.id";
@@ -24,8 +25,8 @@ pub const COMPLETION: &str = "madang.completion.id";
 pub const MODEL: &str = "gen_ai.request.model";
 /// The most tokens that a completion may have.
 pub const MAX_TOKENS: &str = "gen_ai.request.max_tokens";
-/// The reason why a completion ended, in the span: `stop`, `tool_calls`, `length`. It is a text, because spans have no
-/// lists.
+/// The reason why a completion ended, in the span: `stop`, `tool_calls`, `length`. It is a text,
+/// because spans have no lists.
 pub const FINISH_REASONS: &str = "gen_ai.response.finish_reasons";
 /// The reason in the metric and for every completion: it may also be `cancelled` or `failed`.
 pub const FINISH: &str = "madang.completion.finish";
@@ -41,8 +42,9 @@ pub const TOKEN_TYPE: &str = "gen_ai.token.type";
 pub const TOOL: &str = "gen_ai.tool.name";
 /// The id of the call.
 pub const CALL: &str = "gen_ai.tool.call.id";
-/// The end of a call: `ok`, `error`, `denied`, `expired`, `unreachable`, `dismissed`, `withdrawn`. It is `discarded` if
-/// the turn had been dismissed and, in the span, `left` if the call goes on after the next start.
+/// The end of a call: `ok`, `error`, `denied`, `expired`, `unreachable`, `dismissed`, `withdrawn`.
+/// It is `discarded` if the turn had been dismissed and, in the span, `left` if the call goes on
+/// after the next start.
 pub const OUTCOME: &str = "madang.tool.outcome";
 /// The type of an error.
 pub const ERROR: &str = "error.type";

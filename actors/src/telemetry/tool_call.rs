@@ -60,7 +60,8 @@ impl ToolCallSpan {
         &self.span
     }
 
-    /// Ends the span with the outcome that the caller receives, or `None` if the result was discarded.
+    /// Ends the span with the outcome that the caller receives, or `None` if the result was
+    /// discarded.
     pub fn ended(mut self, outcome: Option<&ToolOutcome>) {
         let (how, error) = match outcome {
             None => ("discarded", None),

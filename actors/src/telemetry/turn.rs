@@ -6,8 +6,9 @@ use tracing::{Span, field::Empty, info_span};
 use super::{metric, name};
 use crate::protocol::{SessionId, TurnEnding, TurnError, TurnId, Usage, UserId};
 
-/// The span of a turn. Completions and tool calls are its children, and it closes with the last of them. A handler that
-/// goes on past its deadline keeps it open, but the metrics report the turn's own end.
+/// The span of a turn. Completions and tool calls are its children, and it closes with the last of
+/// them. A handler that goes on past its deadline keeps it open, but the metrics report the turn's
+/// own end.
 #[derive(Debug)]
 pub struct TurnSpan {
     span: Span,

@@ -1,4 +1,5 @@
-//! With the feature `schema`, the schemas of the vocabulary say what serde writes: no less, and nothing else.
+//! With the feature `schema`, the schemas of the vocabulary say what serde writes: no less, and
+//! nothing else.
 #![cfg(feature = "schema")]
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
@@ -34,8 +35,9 @@ fn validator(schema: &Value) -> Validator {
     options.build(schema).unwrap_or_else(|error| panic!("{error} in {schema:#}"))
 }
 
-/// Checks that the schemas take each value as serde writes it, and that the values show each name and word of the
-/// schemas. Checks also that the schemas refuse a value of which one part is something else.
+/// Checks that the schemas take each value as serde writes it, and that the values show each name
+/// and word of the schemas. Checks also that the schemas refuse a value of which one part is
+/// something else.
 fn check<T: JsonSchema + Serialize>(values: impl IntoIterator<Item = T>) {
     let values: Vec<Value> =
         values.into_iter().map(|value| serde_json::to_value(value).unwrap()).collect();

@@ -1,4 +1,5 @@
-//! A value of each kind that the vocabulary has, with every field and every word somewhere among them.
+//! A value of each kind that the vocabulary has, with every field and every word somewhere among
+//! them.
 
 use madang_actors::{
     ledger::{CallState, SealKey, SealKeys, Transition},

@@ -1,4 +1,5 @@
-//! The smallest program: a model of its own in one line, a chat, and an answer. Its package depends on `madang` alone.
+//! The smallest program: a model of its own in one line, a chat, and an answer. Its package depends
+//! on `madang` alone.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 

@@ -29,7 +29,8 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    /// Measures `sequences` that generate this many tokens each, behind prompts of this many tokens.
+    /// Measures `sequences` that generate this many tokens each, behind prompts of this many
+    /// tokens.
     pub(crate) fn generate(
         self,
         model: &Path,
@@ -75,7 +76,8 @@ impl Bare {
         began.taken().wall
     }
 
-    /// Measures pieces of this many tokens each, behind a prompt of `depth` tokens; the best of some.
+    /// Measures pieces of this many tokens each, behind a prompt of `depth` tokens; the best of
+    /// some.
     pub(crate) fn pieces(self, model: &Path, depth: usize, sizes: &[usize]) -> Vec<Duration> {
         let weights = weights(model);
         let mut context = self.context(&weights, 1);
@@ -152,8 +154,8 @@ pub(crate) fn weights(model: &Path) -> LlamaModel {
     LlamaModel::load_from_file(backend(), model, &LlamaModelParams::default()).unwrap()
 }
 
-/// Returns the backend. An error says that the engine has initialised it. It is never freed, because the engine still
-/// uses it.
+/// Returns the backend. An error says that the engine has initialised it. It is never freed,
+/// because the engine still uses it.
 fn backend() -> &'static LlamaBackend {
     Box::leak(Box::new(LlamaBackend::init().unwrap_or(LlamaBackend {})))
 }

@@ -22,7 +22,8 @@ use crate::{
     user,
 };
 
-/// Measures sessions in the middle of a long string of a tool call, against sessions that write plain text.
+/// Measures sessions in the middle of a long string of a tool call, against sessions that write
+/// plain text.
 pub(crate) async fn measure(path: &Path) {
     let text =
         json!({"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]});

@@ -1,4 +1,5 @@
-//! Measures the delay of others' tokens while one user sends texts, markers or schemas that are dear to prepare.
+//! Measures the delay of others' tokens while one user sends texts, markers or schemas that are
+//! dear to prepare.
 
 use std::{
     path::Path,
@@ -25,8 +26,9 @@ const SPAN: Duration = Duration::from_secs(6);
 /// The longest message.
 const BYTES: usize = 64 << 10;
 
-/// Compares the gaps of the others' streams beside each kind of hostility with those just before it. Also compares them
-/// with gaps beside as many honest requests, since any prompt takes time to read.
+/// Compares the gaps of the others' streams beside each kind of hostility with those just before
+/// it. Also compares them with gaps beside as many honest requests, since any prompt takes time to
+/// read.
 pub(crate) async fn measure(path: &Path) {
     let options = |options: LlamaOptions| options.context_tokens(8_192).cache_tokens(16_384);
     let model = load(path, options).await;

@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{TRIALS, complete, load, millis, request, speed::median, until, user};
 
-/// Measures several times, and takes the median: it takes minutes, in which the machine may do other work.
+/// Measures several times, and takes the median: it takes minutes, in which the machine may do
+/// other work.
 pub(crate) async fn measure(path: &Path) {
     let mut costs = Vec::new();
     for _ in 0..TRIALS {
@@ -65,7 +66,8 @@ impl fmt::Display for Cost {
     }
 }
 
-/// Gaps count once all streams have begun, because their own prompts come at once and are long together.
+/// Gaps count once all streams have begun, because their own prompts come at once and are long
+/// together.
 async fn once(path: &Path) -> (Cost, u64) {
     const STREAMS: usize = 16;
     /// The tokens of each stream before the long prompt.

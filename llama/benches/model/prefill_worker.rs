@@ -1,5 +1,5 @@
-//! The bare counterpart of `long` with two contexts: streams in one, the long prompt in the other, each with half of
-//! the threads.
+//! The bare counterpart of `long` with two contexts: streams in one, the long prompt in the other,
+//! each with half of the threads.
 
 use std::{
     num::NonZeroUsize,

@@ -1,5 +1,6 @@
-//! Measures the engine against llama.cpp's own programs on the same file: `llama-batched-bench` and `llama-server`.
-//! `llama.cpp=FOLDER` names their folder. They must come from a build with the same settings.
+//! Measures the engine against llama.cpp's own programs on the same file: `llama-batched-bench` and
+//! `llama-server`. `llama.cpp=FOLDER` names their folder. They must come from a build with the same
+//! settings.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},

@@ -1,7 +1,8 @@
-//! Measures whether a user can tell from times what another one wrote. Every second guess is right; a rule is learned
-//! from one half of the times and tried on the other half.
+//! Measures whether a user can tell from times what another one wrote. Every second guess is right;
+//! a rule is learned from one half of the times and tried on the other half.
 //!
-//! It uses the tests' model, which takes a millisecond for a guess; `tries=1000000` sets the number.
+//! It uses the tests' model, which takes a millisecond for a guess; `tries=1000000` sets the
+//! number.
 
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ pub(crate) async fn measure() {
     }
 }
 
-/// Returns how many of half of the guesses the rule tells apart, and the median times of right and wrong ones.
+/// Returns how many of half of the guesses the rule tells apart, and the median times of right and
+/// wrong ones.
 async fn guess(tries: usize, guesser: &str) -> (usize, usize, [f64; 2]) {
     let options = LlamaOptions::from_bytes("tiny", TinyModel::new().bytes());
     let options = options.max_sequences(1).resting_tokens(512);

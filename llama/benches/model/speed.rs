@@ -7,8 +7,8 @@ use tokio::time::Instant;
 
 use crate::threads;
 
-/// Tokens a second. The processor's figure counts only with `threads=1`, since threads wait by spinning; then it holds
-/// on a busy machine too.
+/// Tokens a second. The processor's figure counts only with `threads=1`, since threads wait by
+/// spinning; then it holds on a busy machine too.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Speed {
     wall: f64,
@@ -63,7 +63,8 @@ impl Heard {
     }
 }
 
-/// Two sides measured in turns, so that other work on the machine affects both. The median of their ratios counts.
+/// Two sides measured in turns, so that other work on the machine affects both. The median of their
+/// ratios counts.
 #[derive(Debug, Default)]
 pub(crate) struct Pairs(Vec<(Speed, Speed)>);
 

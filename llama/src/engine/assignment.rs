@@ -1,5 +1,5 @@
-//! Decides which chat gets a sequence, which one waits for a prompt that is being read, and which one gives up its
-//! sequence.
+//! Decides which chat gets a sequence, which one waits for a prompt that is being read, and which
+//! one gives up its sequence.
 
 use madang_actors::protocol::Usage;
 use tracing::debug;
@@ -15,8 +15,8 @@ use super::{
     steps::Engine,
 };
 
-/// How many tokens beyond the known ones make a prompt wait for another that reads them. Without the wait, both would
-/// read them.
+/// How many tokens beyond the known ones make a prompt wait for another that reads them. Without
+/// the wait, both would read them.
 const WAIT_GAIN: usize = 16;
 
 impl Engine<'_> {
@@ -74,8 +74,8 @@ impl Engine<'_> {
         self.runs.iter().any(reads)
     }
 
-    /// Makes room. Split contexts join. The main context moves resting chats to memory, and then takes the sequence of
-    /// the youngest completion.
+    /// Makes room. Split contexts join. The main context moves resting chats to memory, and then
+    /// takes the sequence of the youngest completion.
     pub(super) fn make_room(&mut self) -> bool {
         if self.is_split() {
             self.join_for_room();

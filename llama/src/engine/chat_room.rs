@@ -1,4 +1,5 @@
-//! Chooses how many tokens a chat may have: as many as the model was trained for, and as there is memory for.
+//! Chooses how many tokens a chat may have: as many as the model was trained for, and as there is
+//! memory for.
 
 use std::{fs, path::Path};
 
@@ -29,7 +30,8 @@ impl Means {
         Self { trained: weights.n_ctx_train(), token_bytes: token_bytes(weights, gguf), free_bytes }
     }
 
-    /// Returns the tokens of a chat: as many as were asked for, or as half of the free memory holds.
+    /// Returns the tokens of a chat: as many as were asked for, or as half of the free memory
+    /// holds.
     pub(super) fn room(self, asked: Option<u32>) -> u32 {
         let chosen = || {
             let tokens = self.free_bytes / 2 / CONTEXTS / self.token_bytes.max(1);
@@ -40,15 +42,17 @@ impl Means {
     }
 }
 
-/// Returns the default for the tokens of all chats together, if a chat has this room. It is enough for four chats if
-/// they cost no more than many short ones need.
+/// Returns the default for the tokens of all chats together, if a chat has this room. It is enough
+/// for four chats if they cost no more than many short ones need.
 pub(super) fn cells(room: u32) -> u32 {
     room.saturating_mul(CHATS).min(CELLS).max(room)
 }
 
-/// The most tokens that are chosen for a chat. A processor reads more of them for minutes, and most chats need fewer.
+/// The most tokens that are chosen for a chat. A processor reads more of them for minutes, and most
+/// chats need fewer.
 const MOST: u32 = 32_768;
-/// The fewest tokens that are chosen, however little memory seems free: a few tools and a short chat.
+/// The fewest tokens that are chosen, however little memory seems free: a few tools and a short
+/// chat.
 const LEAST: u32 = 4_096;
 /// A choice is a multiple of these, as llama.cpp rounds.
 const STEP: u32 = 256;
@@ -56,12 +60,14 @@ const STEP: u32 = 256;
 const CONTEXTS: u64 = 3;
 /// The whole chats that fit into the context at once, or many more short ones.
 const CHATS: u32 = 4;
-/// How many tokens of a context many short chats fill. More of them would cost memory from the start.
+/// How many tokens of a context many short chats fill. More of them would cost memory from the
+/// start.
 const CELLS: u32 = CHATS * LEAST;
 /// The bytes of a number in the cache of keys and values, a half-precision float.
 const NUMBER_BYTES: u64 = 2;
 
-/// Counts the bytes of a token's keys and values in all layers. Layers with a window or a state keep less.
+/// Counts the bytes of a token's keys and values in all layers. Layers with a window or a state
+/// keep less.
 fn token_bytes(weights: &Weights, gguf: &Gguf) -> u64 {
     let told = |name: &str| {
         let key = format!("{}.attention.{name}", gguf.architecture);
@@ -85,8 +91,8 @@ fn card_bytes() -> Option<u64> {
     free.filter(|bytes| *bytes > 0)
 }
 
-/// Returns the free memory of the machine, or of the group that this process is confined to. If the system does not say
-/// how much is free, it counts all memory that llama.cpp names.
+/// Returns the free memory of the machine, or of the group that this process is confined to. If the
+/// system does not say how much is free, it counts all memory that llama.cpp names.
 fn memory_bytes() -> u64 {
     let read = |path: &str| fs::read_to_string(Path::new(path)).ok();
     let free = read("/proc/meminfo").and_then(|text| named(&text, "MemAvailable:"));

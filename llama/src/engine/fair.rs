@@ -1,4 +1,5 @@
-//! Chooses the prompt to write next: one prompt of a user at a time, for the user with the least virtual time.
+//! Chooses the prompt to write next: one prompt of a user at a time, for the user with the least
+//! virtual time.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,7 +9,8 @@ use madang_actors::protocol::UserId;
 #[derive(Debug)]
 pub(super) struct Fair<J> {
     users: HashMap<UserId, User<J>>,
-    /// The virtual time of the user whose prompt was taken last. A new user begins at it, not at zero.
+    /// The virtual time of the user whose prompt was taken last. A new user begins at it, not at
+    /// zero.
     virtual_clock: u64,
     came: u64,
 }

@@ -176,8 +176,8 @@ impl<'m> Generator<'m> {
         answer.opened_in_part_by(&self.vocabulary.opening_parts).calling(calls)
     }
 
-    /// Chooses the next token of a completion, and adds the forced ones after it. Returns the reason if the completion
-    /// ends.
+    /// Chooses the next token of a completion, and adds the forced ones after it. Returns the
+    /// reason if the completion ends.
     pub(super) fn generate(
         &self,
         run: &mut ActiveCompletion,

@@ -39,9 +39,9 @@ impl<'m> KvContext<'m> {
         &self.held
     }
 
-    /// Decodes a batch. Changes nothing if there is no room for it. A graphics card may go on computing after llama.cpp
-    /// returns. This waits for it, because the time of a decode decides how much of a prompt is read between two
-    /// others.
+    /// Decodes a batch. Changes nothing if there is no room for it. A graphics card may go on
+    /// computing after llama.cpp returns. This waits for it, because the time of a decode decides
+    /// how much of a prompt is read between two others.
     pub(super) fn decode(&mut self, batch: &mut LlamaBatch<'_>) -> Result<(), DecodeError> {
         self.context.decode(batch)?;
         self.context.synchronize();
@@ -58,9 +58,10 @@ impl<'m> KvContext<'m> {
         self.held.extend(sequence, tokens);
     }
 
-    /// Returns whether the context holds a sequence from its first token on. Only then can the sequence be cut and
-    /// continued. If not, a sliding window lost the beginning, or a state sums it up, and the sequence goes on only
-    /// from its end. Neither llama.cpp nor a join here may leave a hole.
+    /// Returns whether the context holds a sequence from its first token on. Only then can the
+    /// sequence be cut and continued. If not, a sliding window lost the beginning, or a state sums
+    /// it up, and the sequence goes on only from its end. Neither llama.cpp nor a join here may
+    /// leave a hole.
     pub(super) fn is_complete(&self, sequence: Sequence) -> bool {
         self.begins_at(sequence) == Some(0)
     }
@@ -77,7 +78,8 @@ impl<'m> KvContext<'m> {
         part.into_iter().chain(whole).max_by_key(|known| known.tokens)
     }
 
-    /// Makes a sequence hold only those of these tokens that another one or it itself knows. Returns how many it holds.
+    /// Makes a sequence hold only those of these tokens that another one or it itself knows.
+    /// Returns how many it holds.
     pub(super) fn begin_with(
         &mut self,
         sequence: Sequence,
@@ -98,7 +100,8 @@ impl<'m> KvContext<'m> {
         best.tokens
     }
 
-    /// Returns the content of a sequence from here on as bytes. Returns `None` if it cannot be copied.
+    /// Returns the content of a sequence from here on as bytes. Returns `None` if it cannot be
+    /// copied.
     pub(super) fn chat(
         &mut self,
         sequence: Sequence,
@@ -118,8 +121,9 @@ impl<'m> KvContext<'m> {
         Some(Chat { tokens, from, state, state_bytes })
     }
 
-    /// Makes a sequence hold the first `common` tokens of a chat. Another sequence has those before its bytes. Returns
-    /// how many it holds, or `None` if there is no room or if the bytes are not all that is needed.
+    /// Makes a sequence hold the first `common` tokens of a chat. Another sequence has those before
+    /// its bytes. Returns how many it holds, or `None` if there is no room or if the bytes are not
+    /// all that is needed.
     pub(super) fn restore(
         &mut self,
         sequence: Sequence,
@@ -154,8 +158,8 @@ impl<'m> KvContext<'m> {
         self.cut(sequence, common).then_some(common)
     }
 
-    /// Makes a sequence hold what it holds in another context of this model, which keeps it too. Returns false if it
-    /// does not fit. The sequence then holds less.
+    /// Makes a sequence hold what it holds in another context of this model, which keeps it too.
+    /// Returns false if it does not fit. The sequence then holds less.
     pub(super) fn take_over(
         &mut self,
         sequence: Sequence,
@@ -179,7 +183,8 @@ impl<'m> KvContext<'m> {
             states.give_back(chat.state);
             restored.is_some()
         };
-        // If a window lost its beginning, the whole sequence is taken. It then goes on only from its end.
+        // If a window lost its beginning, the whole sequence is taken. It then goes on only from
+        // its end.
         take(known) || known > 0 && take(0)
     }
 
@@ -208,7 +213,8 @@ impl<'m> KvContext<'m> {
         false
     }
 
-    /// Removes the content of a sequence from a position on. Some kinds of models cannot do that in the middle.
+    /// Removes the content of a sequence from a position on. Some kinds of models cannot do that in
+    /// the middle.
     fn clear(&mut self, sequence: Sequence, from: usize) -> bool {
         let Ok(from) = u32::try_from(from) else { return false };
         matches!(

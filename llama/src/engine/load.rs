@@ -64,8 +64,9 @@ pub(super) fn name(source: &Source, gguf: &Gguf) -> String {
 pub(super) enum Keeps {
     /// Each token.
     All,
-    /// The tokens inside a sliding window, and the others until their room is needed, but never in memory. Some files
-    /// do not name their window, so the cache asks the context before it relies on `All`.
+    /// The tokens inside a sliding window, and the others until their room is needed, but never in
+    /// memory. Some files do not name their window, so the cache asks the context before it relies
+    /// on `All`.
     Window,
     /// One state for all tokens, as in recurrent models, which cannot go back.
     State,

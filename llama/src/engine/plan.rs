@@ -22,11 +22,12 @@ pub(super) struct Share {
     pub(super) tokens: usize,
 }
 
-/// How many tokens of a prompt are read before the next prompt gets any. With fewer, all new chats would wait for each
-/// other. With more, a short prompt would wait for a long one.
+/// How many tokens of a prompt are read before the next prompt gets any. With fewer, all new chats
+/// would wait for each other. With more, a short prompt would wait for a long one.
 const TURN: usize = 32;
 
-/// Shares out the tokens of the next decode. A completion that gets nothing comes first the next time.
+/// Shares out the tokens of the next decode. A completion that gets nothing comes first the next
+/// time.
 pub(super) fn plan(requests: &[DecodeRequest], tokens: usize) -> Vec<Share> {
     let mut order: Vec<&DecodeRequest> = requests.iter().collect();
     order.sort_by_key(|request| (request.last_decode, request.run));
@@ -48,7 +49,8 @@ pub(super) fn plan(requests: &[DecodeRequest], tokens: usize) -> Vec<Share> {
     shares
 }
 
-/// Plans several decodes in a row, up to one in which a completion gets its last tokens, which needs other work.
+/// Plans several decodes in a row, up to one in which a completion gets its last tokens, which
+/// needs other work.
 pub(super) fn plan_ahead(
     mut requests: Vec<DecodeRequest>,
     tokens: usize,

@@ -1,5 +1,5 @@
-//! Measures decodes, and decides how many tokens of prompts are read between two decodes of streams. A prompt stalls
-//! streams only for a bounded time, and streams never stop a prompt.
+//! Measures decodes, and decides how many tokens of prompts are read between two decodes of
+//! streams. A prompt stalls streams only for a bounded time, and streams never stop a prompt.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -14,22 +14,22 @@ pub(super) struct PrefillBudget {
     large: Option<f64>,
 }
 
-/// The length of a small piece of a prompt, in decodes of streams. The gap between two tokens of a stream then stays
-/// under three times the usual one (1 and 1.5, and some reserve). A prompt takes less than twice its time alone (1 and
-/// 1/1.5), if small pieces cost no more than large ones.
+/// The length of a small piece of a prompt, in decodes of streams. The gap between two tokens of a
+/// stream then stays under three times the usual one (1 and 1.5, and some reserve). A prompt takes
+/// less than twice its time alone (1 and 1/1.5), if small pieces cost no more than large ones.
 const STALL: f64 = 1.5;
 /// The tokens of a piece before any measurement.
 const FIRST: usize = 32;
 /// The smallest piece. With less, a decode costs more than it reads.
 const LEAST: usize = 8;
-/// The tokens from which llama.cpp's flash attention handles a piece together. The longer a prompt, the dearer are
-/// smaller pieces.
+/// The tokens from which llama.cpp's flash attention handles a piece together. The longer a prompt,
+/// the dearer are smaller pieces.
 const LARGE: usize = 64;
-/// The longest time of a prompt, in times of the prompt alone. If small pieces exceed it, the prompt gets large ones,
-/// as long as streams can bear them.
+/// The longest time of a prompt, in times of the prompt alone. If small pieces exceed it, the
+/// prompt gets large ones, as long as streams can bear them.
 const PATIENCE: f64 = 2.0;
-/// The length of a large piece in decodes of streams. With few streams decodes are short, and a piece takes many of
-/// them.
+/// The length of a large piece in decodes of streams. With few streams decodes are short, and a
+/// piece takes many of them.
 const LONGEST_STALL: f64 = 8.0;
 /// The weight of the latest measurement: some twenty decodes make an average.
 const LATEST: f64 = 0.1;
@@ -50,7 +50,8 @@ impl PrefillBudget {
         }
     }
 
-    /// Returns how many tokens of prompts may be read between two decodes of these streams, at most `most`.
+    /// Returns how many tokens of prompts may be read between two decodes of these streams, at most
+    /// `most`.
     pub(super) fn prompt_tokens(&self, streams: usize, most: usize) -> usize {
         if streams == 0 {
             return most;
@@ -76,8 +77,8 @@ impl PrefillBudget {
         tokens.min(most)
     }
 
-    /// Returns the time of a decode with this many streams, or with the nearest smaller number, or else with a larger
-    /// one.
+    /// Returns the time of a decode with this many streams, or with the nearest smaller number, or
+    /// else with a larger one.
     fn alone(&self, streams: usize) -> Option<f64> {
         let fewer = self.streams.range(..=streams).next_back();
         let nearest = fewer.or_else(|| self.streams.range(streams..).next());

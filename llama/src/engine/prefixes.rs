@@ -1,12 +1,13 @@
-//! Tracks the tokens of the sequences in a tree: equal beginnings share a branch, which splits at the first difference.
+//! Tracks the tokens of the sequences in a tree: equal beginnings share a branch, which splits at
+//! the first difference.
 //!
-//! The sequence that has the most of a prompt is found in as many steps as the prompt has tokens, for any number of
-//! sequences.
+//! The sequence that has the most of a prompt is found in as many steps as the prompt has tokens,
+//! for any number of sequences.
 
 use super::sequence::{Sequence, Sequences};
 
-/// The tokens of the sequences. Invariant: a branch ends where a sequence ends, and every branch but the root has a
-/// holder.
+/// The tokens of the sequences. Invariant: a branch ends where a sequence ends, and every branch
+/// but the root has a holder.
 #[derive(Debug)]
 pub(super) struct Prefixes<T> {
     branches: Vec<Branch<T>>,
@@ -127,7 +128,8 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         held.last().map_or(0, |(_, tokens)| tokens)
     }
 
-    /// Follows a prompt from the root: each branch that has some of it, and the tokens of the prompt up to there.
+    /// Follows a prompt from the root: each branch that has some of it, and the tokens of the
+    /// prompt up to there.
     fn branches_of(&self, prompt: &[T]) -> impl Iterator<Item = (usize, usize)> {
         let mut at = Some(ROOT);
         let mut tokens = 0;
@@ -156,7 +158,8 @@ impl<T: Copy + PartialEq> Prefixes<T> {
         tokens
     }
 
-    /// Counts the first tokens that a sequence shares with another one that fits, and names that one.
+    /// Counts the first tokens that a sequence shares with another one that fits, and names that
+    /// one.
     pub(super) fn shared(
         &self,
         sequence: Sequence,

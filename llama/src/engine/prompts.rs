@@ -1,5 +1,5 @@
-//! Writes prompts next to the thread that decodes. Rendering and tokenizing take as long as the text is, and only the
-//! text's own user waits.
+//! Writes prompts next to the thread that decodes. Rendering and tokenizing take as long as the
+//! text is, and only the text's own user waits.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -22,8 +22,8 @@ use super::{
     request::EngineRequest,
 };
 
-/// How many prompts are written at once. While one user's takes long, another's is written. More would take time from
-/// the threads that decode.
+/// How many prompts are written at once. While one user's takes long, another's is written. More
+/// would take time from the threads that decode.
 pub(super) const WRITERS: usize = 2;
 
 /// The requested completions that have not begun.

@@ -51,14 +51,15 @@ pub(super) struct ActiveCompletion {
 pub(super) enum WaitReason {
     /// None: it takes the next free sequence.
     No,
-    /// Another one reads a common beginning. It is shared as soon as that one holds this many tokens.
+    /// Another one reads a common beginning. It is shared as soon as that one holds this many
+    /// tokens.
     ForCommon { reader: Sequence, tokens: usize },
     /// It gave up its sequence, and goes on when another completion ends.
     ForRoom,
 }
 
-/// The context of a completion. In the main context the completion may have any sequence. In the others it has the same
-/// one.
+/// The context of a completion. In the main context the completion may have any sequence. In the
+/// others it has the same one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ContextKind {
     /// The main context.
@@ -69,9 +70,9 @@ pub(super) enum ContextKind {
     Prefill,
 }
 
-/// The kind of a decode. Streams are decoded separately from prompts, because flash attention sums large batches in
-/// another way, and an answer must not depend on the prompts next to it. The number of streams may still change the
-/// sums.
+/// The kind of a decode. Streams are decoded separately from prompts, because flash attention sums
+/// large batches in another way, and an answer must not depend on the prompts next to it. The
+/// number of streams may still change the sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// The next tokens of the streams.
@@ -97,8 +98,8 @@ impl ActiveCompletion {
         Some(DecodeRequest { run, tokens, reads: self.reads, last_decode: self.last_decode })
     }
 
-    /// Returns in which kind of decode on the engine's thread it takes part, while the contexts are split or not.
-    /// Returns `None` if in none.
+    /// Returns in which kind of decode on the engine's thread it takes part, while the contexts are
+    /// split or not. Returns `None` if in none.
     pub(super) fn is_decoded(&self, is_split: bool) -> Option<Kind> {
         match self.context {
             ContextKind::Streams => Some(Kind::Streams),
@@ -110,7 +111,8 @@ impl ActiveCompletion {
         }
     }
 
-    /// Counts the tokens of its prompt that are unread, without the last one. After that one it generates.
+    /// Counts the tokens of its prompt that are unread, without the last one. After that one it
+    /// generates.
     pub(super) const fn unread(&self) -> usize {
         if self.reads { self.tokens.len().saturating_sub(self.held + 1) } else { 0 }
     }

@@ -1,5 +1,5 @@
-//! Decides which chats may share the content of the context: chats with the same system text and tools, and chats of
-//! one user.
+//! Decides which chats may share the content of the context: chats with the same system text and
+//! tools, and chats of one user.
 
 use std::{borrow::Borrow, collections::HashMap, hash::Hash};
 
@@ -8,8 +8,8 @@ use madang_actors::protocol::{SessionId, UserId};
 
 /// A token of a chat, and its scope.
 ///
-/// Two tokens are equal only if their scopes are. So every comparison of beginnings stays within a scope, without a
-/// rule for it.
+/// Two tokens are equal only if their scopes are. So every comparison of beginnings stays within a
+/// scope, without a rule for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Held {
     pub(super) token: LlamaToken,
@@ -36,8 +36,9 @@ pub(super) struct Owner {
 
 /// Numbers the scopes.
 ///
-/// A beginning has a scope as a whole. System texts that only begin alike share nothing. If they did, a user of an
-/// application whose users write system texts could guess another user's text letter by letter.
+/// A beginning has a scope as a whole. System texts that only begin alike share nothing. If they
+/// did, a user of an application whose users write system texts could guess another user's text
+/// letter by letter.
 #[derive(Debug, Default)]
 pub(super) struct Scopes {
     beginnings: Numbers<Box<[LlamaToken]>>,
@@ -45,7 +46,8 @@ pub(super) struct Scopes {
     last: u64,
 }
 
-/// How many users' numbers are kept at least. A forgotten user gets a new number, and the next prompt is read again.
+/// How many users' numbers are kept at least. A forgotten user gets a new number, and the next
+/// prompt is read again.
 const USERS: usize = 16_384;
 /// How many beginnings' numbers are kept at least. They are long, and an application has a few.
 const BEGINNINGS: usize = 64;

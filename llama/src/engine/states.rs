@@ -14,23 +14,25 @@ impl State {
         self.0.capacity()
     }
 
-    /// Makes a sequence hold this state again, in any context of its engine. Returns false if that failed, for example
-    /// because there is no room. The caller must then empty the sequence.
+    /// Makes a sequence hold this state again, in any context of its engine. Returns false if that
+    /// failed, for example because there is no room. The caller must then empty the sequence.
     pub(super) fn restore(&self, context: &mut LlamaContext<'_>, sequence: Sequence) -> bool {
         #[expect(unsafe_code, reason = "the binding's safe way takes only what it allocated")]
-        // SAFETY: llama.cpp wrote these bytes, and they are unchanged. They stay inside of one engine, whose contexts
-        // have the same weights and the same `Shape` but for cells and threads, which no state contains.
+        // SAFETY: llama.cpp wrote these bytes, and they are unchanged. They stay inside of one
+        // engine, whose contexts have the same weights and the same `Shape` but for cells and
+        // threads, which no state contains.
         unsafe {
             context.state_seq_set_data_ext(&self.0, sequence.id(), LlamaStateSeqFlags::empty())
         }
     }
 }
 
-/// Copies states out of a context, into memory that another chat gave back if it fits. To allocate 48 MiB takes 29 ms,
-/// in which no chat generates. To fill them takes 5 ms.
+/// Copies states out of a context, into memory that another chat gave back if it fits. To allocate
+/// 48 MiB takes 29 ms, in which no chat generates. To fill them takes 5 ms.
 #[derive(Debug)]
 pub(super) struct States {
-    /// The memory that was returned last. One is enough, because each new chat replaces one when memory is full.
+    /// The memory that was returned last. One is enough, because each new chat replaces one when
+    /// memory is full.
     spare: Option<State>,
     /// The largest size.
     max_bytes: usize,
@@ -51,8 +53,8 @@ impl States {
         }
         let mut bytes = self.buffer(size);
         #[expect(unsafe_code, reason = "the binding's safe way allocates for each chat")]
-        // SAFETY: the buffer has the size that llama.cpp just returned, which is not 0. The context is borrowed, so it
-        // has not changed since. The binding itself names no bound.
+        // SAFETY: the buffer has the size that llama.cpp just returned, which is not 0. The context
+        // is borrowed, so it has not changed since. The binding itself names no bound.
         let written =
             unsafe { context.state_seq_get_data_ext(bytes.as_mut_ptr(), sequence.id(), flags) };
         (written == size).then_some(State(bytes))
@@ -63,8 +65,8 @@ impl States {
         self.spare = Some(state);
     }
 
-    /// Returns a buffer. A large spare one is not used for a small chat, because all of it would count while the chat
-    /// rests.
+    /// Returns a buffer. A large spare one is not used for a small chat, because all of it would
+    /// count while the chat rests.
     fn buffer(&mut self, size: usize) -> Vec<u8> {
         let fits = |spare: &mut State| (size..=2 * size).contains(&spare.bytes());
         match self.spare.take_if(fits) {

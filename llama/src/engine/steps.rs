@@ -1,4 +1,5 @@
-//! Does one decode after another: assigns sequences, plans, decodes, streams the answers, and ends completions.
+//! Does one decode after another: assigns sequences, plans, decodes, streams the answers, and ends
+//! completions.
 
 use std::{
     panic::AssertUnwindSafe,
@@ -58,7 +59,8 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Counts the most tokens of a decode: those of prompts, or one of each stream and some forced ones.
+    /// Counts the most tokens of a decode: those of prompts, or one of each stream and some forced
+    /// ones.
     pub(super) const fn batch(self) -> usize {
         self.running + self.prompt_tokens
     }
@@ -162,7 +164,8 @@ impl<'m> Engine<'m> {
         *self.published.lock().unwrap_or_else(PoisonError::into_inner) = self.stats;
     }
 
-    /// Decodes the planned tokens, and returns the plan. Returns `None` if nothing was planned, or if all of it failed.
+    /// Decodes the planned tokens, and returns the plan. Returns `None` if nothing was planned, or
+    /// if all of it failed.
     pub(super) fn decode(&mut self, kind: Kind) -> Option<Vec<Share>> {
         loop {
             let is_on = self.is_split();

@@ -1,4 +1,5 @@
-//! Keeps chats that rest in memory, up to a bound in bytes. The chat that has rested longest is forgotten first.
+//! Keeps chats that rest in memory, up to a bound in bytes. The chat that has rested longest is
+//! forgotten first.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -44,8 +45,8 @@ impl<T, S> Swapped<T, S> {
         self.bytes
     }
 
-    /// Keeps a chat, in place of its earlier state. Returns the chats that are forgotten for it, which is the chat
-    /// itself if it is too large.
+    /// Keeps a chat, in place of its earlier state. Returns the chats that are forgotten for it,
+    /// which is the chat itself if it is too large.
     pub(super) fn swap_out(&mut self, owner: Owner, chat: Chat<T, S>) -> Vec<Chat<T, S>> {
         let _ = self.take(&owner);
         let bytes = chat.bytes();

@@ -1,4 +1,5 @@
-//! Runs the thread that owns a model and its context: waits for completions, and does one step after another.
+//! Runs the thread that owns a model and its context: waits for completions, and does one step
+//! after another.
 
 use std::{
     sync::{Arc, Mutex, atomic::Ordering, mpsc as blocking},
@@ -34,7 +35,8 @@ pub(crate) struct Loaded {
     pub(crate) caveats: Vec<Caveat>,
 }
 
-/// Starts the thread, which publishes its figures to `published`, and blocks until the model is loaded.
+/// Starts the thread, which publishes its figures to `published`, and blocks until the model is
+/// loaded.
 ///
 /// # Errors
 /// Returns why the model could not be loaded.
@@ -81,11 +83,13 @@ fn run(
         resting_tokens: options.resting_tokens.unwrap_or(count(room)),
         swapped_bytes: options.swapped_bytes,
     };
-    // llama.cpp aborts on a batch that may be shorter than the number of sequences, or longer than the context.
+    // llama.cpp aborts on a batch that may be shorter than the number of sequences, or longer than
+    // the context.
     let batch = number(bounds.batch().max(tiers.sequences + 1));
     let cells = cells.max(batch);
     let split = options.prefill_context_tokens.unwrap_or(room).max(batch);
-    // A larger number is a mistake. llama.cpp would round it beyond its type, or abort without memory.
+    // A larger number is a mistake. llama.cpp would round it beyond its type, or abort without
+    // memory.
     if let Some(tokens) = [cells, split].into_iter().find(|tokens| *tokens > MOST_TOKENS) {
         return Err(LoadError::Context { tokens });
     }
@@ -153,13 +157,14 @@ fn run(
     })
 }
 
-/// Returns whether a prefill worker may read prompts. A graphics card computes one decode after another anyway.
+/// Returns whether a prefill worker may read prompts. A graphics card computes one decode after
+/// another anyway.
 fn may_split(options: &LlamaOptions) -> bool {
     options.gpu_layers == 0 && options.prefill_context_tokens != Some(0)
 }
 
-/// Returns the parameters of the prefill worker's contexts. Returns `None` if there is one thread, which cannot be
-/// halved.
+/// Returns the parameters of the prefill worker's contexts. Returns `None` if there is one thread,
+/// which cannot be halved.
 fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
     // Streams wait for memory more than for threads.
     let streams = Shape { threads: whole.threads / 2, ..whole };
@@ -167,7 +172,8 @@ fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
     (streams.threads > 0).then_some(Make { shapes: [streams, prompts], scratch, keeps })
 }
 
-/// Begins waiting completions, as many as may run at once. Returns false if none waits and none can come any more.
+/// Begins waiting completions, as many as may run at once. Returns false if none waits and none can
+/// come any more.
 fn begin_waiting(
     engine: &mut Engine<'_>,
     asked: &Asked,

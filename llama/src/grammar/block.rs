@@ -11,7 +11,8 @@ use super::{
     notation::{Notation, lark_string, regex_of},
 };
 
-/// Writes the rules of a block between its opening and its closing; `call_0` and so on are the tools' calls.
+/// Writes the rules of a block between its opening and its closing; `call_0` and so on are the
+/// tools' calls.
 pub(super) fn rules(family: &Family, style: &CallStyle, tools: usize) -> String {
     let calls: Vec<String> = (0..tools).map(|at| format!("call_{at}")).collect();
     let calls = calls.join(" | ");
@@ -56,7 +57,8 @@ pub(super) fn shared(family: &Family, style: &CallStyle) -> String {
     format!("{id}\n{mark_id}\n{}", any_rules(Notation::of(family.form, style)))
 }
 
-/// Writes the rule of a call around that of its arguments. Names have letters, digits and underscores.
+/// Writes the rule of a call around that of its arguments. Names have letters, digits and
+/// underscores.
 pub(super) fn call(
     family: &Family,
     style: &CallStyle,

@@ -64,7 +64,8 @@ pub(super) fn no_alternatives(schema: &Map<String, Value>) -> Result<(), Unknown
     found.map_or(Ok(()), |key| Err(unknown(key)))
 }
 
-/// Returns the listed values, without those of other types. Returns `None` if the schema lists none.
+/// Returns the listed values, without those of other types. Returns `None` if the schema lists
+/// none.
 pub(super) fn values(schema: &Map<String, Value>) -> Result<Option<Vec<Value>>, Unknown> {
     let (keyword, values) = match (schema.get("const"), schema.get("enum")) {
         (None, None) => return Ok(None),
@@ -98,7 +99,8 @@ fn is_of_type(value: &Value, name: &str) -> bool {
     }
 }
 
-/// Returns whether no value fits two of these schemas, because they list different values or have different types.
+/// Returns whether no value fits two of these schemas, because they list different values or have
+/// different types.
 fn are_apart(schemas: &[Value]) -> bool {
     let objects: Vec<&Map<String, Value>> = schemas.iter().filter_map(Value::as_object).collect();
     if objects.len() != schemas.len() || objects.is_empty() {

@@ -1,13 +1,15 @@
 //! Constrains a tool call to a registered name, and to arguments that its schema allows.
 //!
-//! `schema` turns a tool's schema into rules, with `keywords` for single keywords, `numbers`, `any` for unconstrained
-//! values, `tagged` for values between tags and `notation` for the family's form of values. `block` writes the rules
-//! around them. llguidance compiles all of them into a [`Grammar`]. A [`CallGuide`] follows one call token by token,
-//! and returns the allowed tokens and the forced text.
+//! `schema` turns a tool's schema into rules, with `keywords` for single keywords, `numbers`, `any`
+//! for unconstrained values, `tagged` for values between tags and `notation` for the family's form
+//! of values. `block` writes the rules around them. llguidance compiles all of them into a
+//! [`Grammar`]. A [`CallGuide`] follows one call token by token, and returns the allowed tokens and
+//! the forced text.
 //!
 //! Invariants:
 //! - The rules allow exactly the values of the schema, in canonical form.
-//! - A part of a schema that the rules cannot follow is reported to the runtime, which checks every call anyway.
+//! - A part of a schema that the rules cannot follow is reported to the runtime, which checks every
+//!   call anyway.
 //! - If the compiler fails on a schema, only the constraint is lost.
 
 mod any;
@@ -63,7 +65,8 @@ impl Grammars {
         family: &'static Family,
         style: CallStyle,
     ) -> Result<Self, String> {
-        // Inside strings nearly every token is allowed. Slices show that without checking each token.
+        // Inside strings nearly every token is allowed. Slices show that without checking each
+        // token.
         let slices = SlicedBiasComputer::json_slices();
         let mut factory = ParserFactory::new(&tok_env, InferenceCapabilities::default(), &slices)
             .map_err(|error| error.to_string())?;
@@ -142,7 +145,8 @@ impl Grammars {
         with_call(any, &arguments)
     }
 
-    /// Builds the grammar of a block of calls, with registered names and with arguments that fit the tools' schemas.
+    /// Builds the grammar of a block of calls, with registered names and with arguments that fit
+    /// the tools' schemas.
     fn grammar(&self, tools: &[ToolSpec]) -> String {
         let mut grammar = block::rules(self.family, &self.style, tools.len());
         for (at, tool) in tools.iter().enumerate() {
@@ -177,7 +181,8 @@ impl Grammar {
     }
 }
 
-/// Lists the parts of these schemas that a family's calls may break. They do not depend on the tokens of a model.
+/// Lists the parts of these schemas that a family's calls may break. They do not depend on the
+/// tokens of a model.
 pub(super) fn unconstrained(
     family: &'static Family,
     style: CallStyle,
@@ -239,8 +244,8 @@ impl CallGuide {
         String::from_utf8_lossy(&bytes[..whole]).into_owned()
     }
 
-    /// Adds those of these tokens, which spell the forced text, that any continuation begins with, and returns how
-    /// many. If a longer token is possible, the model chooses.
+    /// Adds those of these tokens, which spell the forced text, that any continuation begins with,
+    /// and returns how many. If a longer token is possible, the model chooses.
     pub(super) fn take_certain(&mut self, tokens: &[u32]) -> usize {
         let Ok(env) = self.matcher.tok_env() else { return 0 };
         let trie = env.tok_trie();
@@ -267,7 +272,8 @@ impl CallGuide {
     }
 }
 
-/// Compiles a grammar. The compiler may panic on an unexpected schema. This must cost only the grammar.
+/// Compiles a grammar. The compiler may panic on an unexpected schema. This must cost only the
+/// grammar.
 fn compile(factory: &ParserFactory, grammar: &str) -> Result<Matcher, String> {
     let parse =
         || Matcher::new(factory.create_parser(TopLevelGrammar::from_lark(grammar.to_owned())));

@@ -15,8 +15,8 @@ pub(super) enum Notation {
     Python,
 }
 
-/// A character of a JSON string, escaped only if it must be. So a string has one form, and half of a surrogate pair is
-/// impossible.
+/// A character of a JSON string, escaped only if it must be. So a string has one form, and half of
+/// a surrogate pair is impossible.
 const JSON_LETTER: &str = r#"([^"\\\x00-\x1f]|\\["\\bfnrt]|\\u00[01][0-9a-f])"#;
 /// The same between single quotes, for Python.
 const PYTHON_LETTER: &str = r"([^'\\\x00-\x1f]|\\['\\bfnrt]|\\u00[01][0-9a-f])";

@@ -1,4 +1,5 @@
-//! Writes the rules for numbers: integers with every digit of 64 bits, and others with a fraction or an exponent.
+//! Writes the rules for numbers: integers with every digit of 64 bits, and others with a fraction
+//! or an exponent.
 
 use serde_json::{Map, Number, Value, json};
 
@@ -86,8 +87,8 @@ pub(super) fn number(schema: &Map<String, Value>) -> Result<String, Unknown> {
     Ok(format!("({})", ways.join(" | ")))
 }
 
-/// Returns the tighter of two bounds, and whether it is itself excluded. Returns [`Unknown`] for a bound that a double
-/// cannot hold, or beyond which numbers have an exponent.
+/// Returns the tighter of two bounds, and whether it is itself excluded. Returns [`Unknown`] for a
+/// bound that a double cannot hold, or beyond which numbers have an exponent.
 fn bound(
     schema: &Map<String, Value>,
     inclusive: &str,

@@ -1,5 +1,5 @@
-//! Turns the JSON Schema of a tool into grammar rules. They allow exactly the values that fit the schema, in canonical
-//! form. A part that they cannot follow is reported.
+//! Turns the JSON Schema of a tool into grammar rules. They allow exactly the values that fit the
+//! schema, in canonical form. A part that they cannot follow is reported.
 
 use std::{collections::HashMap, fmt::Write as _};
 
@@ -45,7 +45,8 @@ pub(super) struct SchemaRules<'s> {
     depth: usize,
     /// The JSON Pointer to the part of the schema that is read.
     pub(super) pointer: String,
-    /// Rules of referenced schemas. `None` while one is written, because a schema may contain itself.
+    /// Rules of referenced schemas. `None` while one is written, because a schema may contain
+    /// itself.
     references: HashMap<String, Option<String>>,
     pub(super) gaps: Vec<Gap>,
 }
@@ -119,7 +120,8 @@ impl<'s> SchemaRules<'s> {
         Ok(self.rule(&members))
     }
 
-    /// Writes the rule for a value. If the schema cannot be followed, records the gap and allows any value.
+    /// Writes the rule for a value. If the schema cannot be followed, records the gap and allows
+    /// any value.
     pub(super) fn value(&mut self, schema: &Value) -> String {
         self.depth += 1;
         let rule = if self.depth > MAX_DEPTH || self.count > MAX_RULES {

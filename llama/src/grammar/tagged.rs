@@ -1,4 +1,5 @@
-//! Writes the rules of arguments between tags, where a text is written as it is and anything else as JSON.
+//! Writes the rules of arguments between tags, where a text is written as it is and anything else
+//! as JSON.
 
 use madang_parser::call::{Kinds, Tags};
 use serde_json::{Map, Value};
@@ -143,7 +144,8 @@ impl SchemaRules<'_> {
         for name in names {
             match name {
                 "string" => {
-                    // Without quotes, a text that looks like another value would be read as that value.
+                    // Without quotes, a text that looks like another value would be read as that
+                    // value.
                     let is_told = is_typed || !value.kinds.has_others(Kinds::TEXT.or(Kinds::WORDS));
                     let text = self.tagged_text(value, schema)?;
                     value.ways.push(if is_told { text } else { return Err(unknown("type")) });
@@ -207,8 +209,8 @@ impl TaggedValue {
     fn literal(&mut self, rules: &SchemaRules<'_>, value: &Value) -> Result<(), Unknown> {
         let Tags { value: marks, end, .. } = self.tags;
         let Value::String(text) = value else {
-            // The value and its end are one text, because the lexer could take the word alone for the beginning of a
-            // text.
+            // The value and its end are one text, because the lexer could take the word alone for
+            // the beginning of a text.
             let ways = rules.notation.literals(value).into_iter();
             self.ways.extend(ways.map(|way| lark_string(&format!("{}{way}{end}", marks[1]))));
             return Ok(());

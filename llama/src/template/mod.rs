@@ -1,11 +1,12 @@
 //! Renders a model's chat template as its authors rendered it, within bounds.
 //!
-//! Templates come from model files and may be hostile. `guarded` rewrites a template so that each value it makes is
-//! charged by `weights`. The template engine bounds the steps, and the output has a bound in bytes. The texts of users,
-//! models and tools are hidden, with marks in their place, before a template sees them.
+//! Templates come from model files and may be hostile. `guarded` rewrites a template so that each
+//! value it makes is charged by `weights`. The template engine bounds the steps, and the output has
+//! a bound in bytes. The texts of users, models and tools are hidden, with marks in their place,
+//! before a template sees them.
 //!
-//! Invariant: no template ends the process, takes unbounded time or memory, or reads anything but its input and the
-//! date.
+//! Invariant: no template ends the process, takes unbounded time or memory, or reads anything but
+//! its input and the date.
 
 mod guarded;
 mod jinja2;
@@ -46,7 +47,8 @@ pub(super) struct TemplateInput<'a> {
     pub(super) max_bytes: usize,
 }
 
-/// The least bound in bytes of a prompt, even in a small context. It is more than twice the longest text of a person.
+/// The least bound in bytes of a prompt, even in a small context. It is more than twice the longest
+/// text of a person.
 pub(super) const LEAST_BYTES: usize = 160 << 10;
 
 const NAME: &str = "chat";

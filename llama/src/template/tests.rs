@@ -253,7 +253,8 @@ fn bombs() -> Vec<String> {
     all
 }
 
-/// Templates that could only end the stack: endlessly nested values, some made before they are requested.
+/// Templates that could only end the stack: endlessly nested values, some made before they are
+/// requested.
 fn deep() -> Vec<String> {
     let steps = [
         "{% set t = namespace() %}{% set ns.tail.next = t %}{% set ns.tail = t %}",
@@ -277,7 +278,8 @@ fn deep() -> Vec<String> {
     all.collect()
 }
 
-/// Templates right below the bounds on their length, which are written anew as deeply as they may be.
+/// Templates right below the bounds on their length, which are written anew as deeply as they may
+/// be.
 fn long() -> Vec<String> {
     let loops = |text: &str| {
         let begin = "{% for i in a %}".repeat(145);
@@ -313,13 +315,15 @@ fn no_template_makes_more_than_it_may_in_memory_in_time_or_on_the_stack() {
             assert!(!has_width || problem.contains("a width has no bound"), "{problem}: {name}");
         }
         for long in long() {
-            // Some end with an error where they are compiled. The process must only survive, and soon.
+            // Some end with an error where they are compiled. The process must only survive, and
+            // soon.
             let begun = Instant::now();
             let _ = render(&long, &chats()[0]);
             assert!(begun.elapsed() < Duration::from_secs(30), "{}", &long[..60]);
         }
         for deep in deep() {
-            // With the room of a large model, a value may weigh more. The process must only survive.
+            // With the room of a large model, a value may weigh more. The process must only
+            // survive.
             let _ = render_in(&deep, &chats()[0], 4 << 20);
         }
     });

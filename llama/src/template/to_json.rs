@@ -1,5 +1,5 @@
-//! The filter `tojson`, as Hugging Face defines it for chat templates: it writes JSON as Python does, for a model and
-//! not for a page.
+//! The filter `tojson`, as Hugging Face defines it for chat templates: it writes JSON as Python
+//! does, for a model and not for a page.
 
 use madang_parser::call::json;
 use minijinja::{Error, ErrorKind, State, Value as Jinja, value::Kwargs};
@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use super::weights::pay_json;
 use crate::hidden::{Escapes, in_ascii, marks_in_json};
 
-/// Writes JSON with blanks after `,` and `:`, and with characters as they are, unless the template asks for something
-/// else.
+/// Writes JSON with blanks after `,` and `:`, and with characters as they are, unless the template
+/// asks for something else.
 #[expect(clippy::needless_pass_by_value, reason = "minijinja hands its filters values")]
 pub(super) fn to_json(
     state: &State<'_, '_>,

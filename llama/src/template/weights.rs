@@ -17,8 +17,8 @@ pub(super) const TIMES: &str = "madang_times";
 pub(super) const JOIN: &str = "madang_join";
 /// Charges for a new value.
 pub(super) const KEEP: &str = "madang_keep";
-/// Charges for a value that becomes part of another one. Refuses a namespace, because a chain of them has unbounded
-/// depth.
+/// Charges for a value that becomes part of another one. Refuses a namespace, because a chain of
+/// them has unbounded depth.
 pub(super) const OWN: &str = "madang_own";
 /// Charges for a part of a value, which is never heavier than the value.
 pub(super) const PART: &str = "madang_part";
@@ -33,9 +33,11 @@ pub(super) const PURSE: &str = "madang_purse";
 const EACH: usize = 64;
 /// The most depth of nested values, more than a schema may have.
 const MAX_DEPTH: usize = 128;
-/// The most weight of one value, in bounds of a prompt. A chat may be a list, then JSON, and then escaped.
+/// The most weight of one value, in bounds of a prompt. A chat may be a list, then JSON, and then
+/// escaped.
 const OF_ONE: usize = 8;
-/// The most weight of all values of a rendering together, above [`LEAST`]. A growing text is copied with each message.
+/// The most weight of all values of a rendering together, above [`LEAST`]. A growing text is copied
+/// with each message.
 const OF_ALL: usize = 64;
 const LEAST: usize = 32 << 20;
 /// The deepest indent of JSON.
@@ -240,7 +242,8 @@ fn look(state: &State<'_, '_>, value: Value) -> Result<Value, Error> {
     Ok(value)
 }
 
-/// Makes a list of a lazy value. Lazy values hold each other, and a long chain of them overflows the stack.
+/// Makes a list of a lazy value. Lazy values hold each other, and a long chain of them overflows
+/// the stack.
 fn whole(value: Value) -> Result<Value, Error> {
     if value.kind() != ValueKind::Iterable {
         return Ok(value);

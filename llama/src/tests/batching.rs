@@ -1,4 +1,5 @@
-//! Tests many chats in one context: side by side, with a common beginning, without room, cancelled, at rest.
+//! Tests many chats in one context: side by side, with a common beginning, without room, cancelled,
+//! at rest.
 
 use std::num::NonZeroUsize;
 

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Tokenizes like a real tokenizer that joins blanks with the next word, lines, and pairs of a letter. It has a token
-/// for the beginning, and one for each mark.
+/// Tokenizes like a real tokenizer that joins blanks with the next word, lines, and pairs of a
+/// letter. It has a token for the beginning, and one for each mark.
 fn tokenize(pieces: &[Piece], part: Part) -> Vec<String> {
     let text = text(pieces);
     let mut tokens: Vec<String> = Vec::new();

@@ -1,5 +1,5 @@
-//! Tests the constraint against the validator that checks every call: for generated schemas and every family, both
-//! accept the same values.
+//! Tests the constraint against the validator that checks every call: for generated schemas and
+//! every family, both accept the same values.
 
 use madang_actors::{protocol::Limits, registry::ToolRegistry};
 use madang_parser::{
@@ -251,7 +251,8 @@ impl Maker<'_> {
     }
 }
 
-/// Returns the next letter of the mark that a text has begun to write at its end, or the first of the mark.
+/// Returns the next letter of the mark that a text has begun to write at its end, or the first of
+/// the mark.
 fn next_of(mark: &str, text: &[u8]) -> (usize, u8) {
     let mark = mark.as_bytes();
     let begun = (1..mark.len()).rev().find(|len| text.ends_with(&mark[..*len])).unwrap_or(0);

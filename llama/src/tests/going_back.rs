@@ -1,5 +1,5 @@
-//! Tests models that cannot go back freely, with a sliding window or recurrent: sharing and caching never change an
-//! answer.
+//! Tests models that cannot go back freely, with a sliding window or recurrent: sharing and caching
+//! never change an answer.
 
 use tokio::task::JoinSet;
 
@@ -50,8 +50,8 @@ async fn chats_of_a_recurrent_model_go_on_as_if_all_were_read_again() {
     assert!(reused > 500 && stats.swapped_out > 5 && stats.restored > 2, "{reused} {stats:?}");
 }
 
-/// Runs five chats with withdrawn and changed messages, in little room. Each answer must equal that of a fresh model.
-/// Returns the number of known tokens.
+/// Runs five chats with withdrawn and changed messages, in little room. Each answer must equal that
+/// of a fresh model. Returns the number of known tokens.
 async fn chats_go_on(file: &[u8]) -> (u32, EngineStats) {
     let small = || LlamaOptions::from_bytes("random", file.to_vec()).context_tokens(512);
     let keep = exact(small().cache_tokens(700).resting_tokens(250).prefill_tokens(16));

@@ -1,4 +1,5 @@
-//! Tests which calls the grammars of families with tags allow, and that no value holds the tag that ends it.
+//! Tests which calls the grammars of families with tags allow, and that no value holds the tag that
+//! ends it.
 
 use madang_parser::{
     call::{CallForm, Tags},

@@ -122,7 +122,8 @@ async fn a_second_completion_reads_only_what_is_new() {
     assert_eq!(other.text, "abc");
 }
 
-/// Begins a call at once; where the grammar leaves a choice, the table gives `z` and then the end of the string.
+/// Begins a call at once; where the grammar leaves a choice, the table gives `z` and then the end
+/// of the string.
 fn caller() -> TinyModel {
     TinyModel::saying(&[("\n", "<tool_call>"), ("\"", "z"), ("z", "\"")])
 }

@@ -1,5 +1,5 @@
-//! Tests each option at both ends of its type: the model answers, or is refused with a sentence. Nothing panics or
-//! wraps.
+//! Tests each option at both ends of its type: the model answers, or is refused with a sentence.
+//! Nothing panics or wraps.
 
 use std::num::NonZeroUsize;
 

@@ -1,6 +1,7 @@
 //! Tests that no long text ends the process with any pre-tokenizer of llama.cpp.
 //!
-//! `MADANG_LONG_TEXTS` makes every text as long as a person may send; without it one kind is so long.
+//! `MADANG_LONG_TEXTS` makes every text as long as a person may send; without it one kind is so
+//! long.
 
 use llama_cpp_2::model::{LlamaModel as Weights, params::LlamaModelParams};
 use madang_test_support::corpus::{PRE_TOKENIZERS, texts};
@@ -15,7 +16,8 @@ const LONGEST: usize = 64 << 10;
 /// Some pages, for the usual run.
 const LONG: usize = 2_500;
 
-/// Reads every text with this vocabulary, on a stack like the engine's, and counts the readable ones.
+/// Reads every text with this vocabulary, on a stack like the engine's, and counts the readable
+/// ones.
 fn read(name: &'static str, texts: &[(&'static str, String)]) -> usize {
     let directory = TempDir::new().unwrap();
     let path = directory.path().join("tiny.gguf");
@@ -56,7 +58,8 @@ fn no_text_ends_the_process_with_any_pre_tokenizer() {
 #[tokio::test]
 async fn a_chat_goes_on_behind_a_text_that_took_the_process_down() {
     let texts = texts(LONGEST);
-    // Each has its own kind of expressions: words, words in two cases, digits with lookahead, rows of words.
+    // Each has its own kind of expressions: words, words in two cases, digits with lookahead, rows
+    // of words.
     for name in ["tekken", "gpt-4o", "superbpe", "exaone-moe", "whitespace"] {
         let model = load(&TinyModel { pre_tokenizer: name, ..TinyModel::new() });
         let (_, text) = &texts[0];

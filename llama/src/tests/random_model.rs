@@ -1,11 +1,13 @@
-//! Small random models in which each token depends on all before it, with different kinds of memory.
+//! Small random models in which each token depends on all before it, with different kinds of
+//! memory.
 
 use madang_test_support::gguf::{GgufFile, TinyModel};
 
 const WIDTH: usize = 64;
 const FEED_FORWARD: usize = 64;
 
-/// Makes a model in which three of four layers look only at the last 24 tokens. Earlier ones act through the fourth.
+/// Makes a model in which three of four layers look only at the last 24 tokens. Earlier ones act
+/// through the fourth.
 pub(crate) fn windowed() -> Vec<u8> {
     let mut file = GgufFile::default();
     file.number("cohere2.attention.sliding_window", 24);
@@ -18,7 +20,8 @@ pub(crate) fn windowed() -> Vec<u8> {
 pub(crate) fn with_unnamed_window() -> Vec<u8> {
     let mut file = GgufFile::default();
     file.float("gemma2.attention.layer_norm_rms_epsilon", 1e-5);
-    // The layers' output is louder than the token itself, which the model would otherwise repeat for ever.
+    // The layers' output is louder than the token itself, which the model would otherwise repeat
+    // for ever.
     let norms = [
         ("attn_norm", 1.0),
         ("post_attention_norm", 6.0),

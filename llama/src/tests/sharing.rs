@@ -1,4 +1,5 @@
-//! Tests that sharing tells a user nothing of another one's text, neither by figures nor by computing time.
+//! Tests that sharing tells a user nothing of another one's text, neither by figures nor by
+//! computing time.
 
 use std::collections::BTreeMap;
 
@@ -147,7 +148,8 @@ async fn a_user_sees_the_same_whatever_another_writes() {
 
 #[tokio::test]
 async fn what_begins_a_question_is_not_joined_with_what_all_share() {
-    // Nothing separates system text and question, and in this vocabulary `h` and `i` become one token where they meet.
+    // Nothing separates system text and question, and in this vocabulary `h` and `i` become one
+    // token where they meet.
     let template = Some("{% for m in messages %}{{ m.content }}{% endfor %}<|im_start|>");
     let mut users = Users::new(options(&TinyModel { template, ..TinyModel::new() }));
     users.system = "You say only h".into();

@@ -128,7 +128,8 @@ async fn calls_are_constrained_in_the_tokens_of_every_family() {
         let Some(marker) = case.family.marker() else { continue };
         let [open, close] = match case.family.form {
             CallForm::Braces(quote) => [quote; 2],
-            // Such a text begins behind a line, as the answer does, which a table of next tokens cannot tell apart.
+            // Such a text begins behind a line, as the answer does, which a table of next tokens
+            // cannot tell apart.
             CallForm::Tagged(tags) if tags.value[0].is_empty() => continue,
             CallForm::Tagged(tags) => [tags.value[0], tags.end.trim()],
             CallForm::Object { .. }

@@ -1,8 +1,8 @@
 //! Reads messages out of the bytes of a server, which may not be a message at all.
 //!
-//! An answer to a request that waits ends that request, however wrong it is written. It counts as far as it can be
-//! read, and otherwise as the error `UNREADABLE`. If it did not, the call would wait for its deadline although its
-//! answer has come.
+//! An answer to a request that waits ends that request, however wrong it is written. It counts as
+//! far as it can be read, and otherwise as the error `UNREADABLE`. If it did not, the call would
+//! wait for its deadline although its answer has come.
 
 use rmcp::model::{CustomResult, JsonRpcMessage, RequestId, ServerResult};
 use serde_json::{Deserializer, Map, Value};
@@ -15,8 +15,8 @@ use super::{
 };
 use crate::{broken::top_members, values::has_too_many_values};
 
-/// Reads the messages of a line, a body or an event. It usually has one, and none if it is noise. Bytes that are not
-/// text become U+FFFD.
+/// Reads the messages of a line, a body or an event. It usually has one, and none if it is noise.
+/// Bytes that are not text become U+FFFD.
 pub(super) fn messages(bytes: &[u8], pending: &Pending) -> Vec<Message> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}').trim();
@@ -29,7 +29,8 @@ pub(super) fn messages(bytes: &[u8], pending: &Pending) -> Vec<Message> {
     {
         return read.unwrap_or_default();
     }
-    // The model is given what a tool returned with all its digits. In a schema, however, a number must stay a number.
+    // The model is given what a tool returned with all its digits. In a schema, however, a number
+    // must stay a number.
     let repaired = repaired(text);
     if let Some(messages) = read
         && repaired == text
@@ -52,8 +53,8 @@ fn answers_a_call(message: &Message, pending: &Pending) -> bool {
     }
 }
 
-/// Reads the values of a text, which is usually one object. Some servers write their answer as a list, or two answers
-/// in a line. Returns `None` if the text is not JSON, or is more than is kept.
+/// Reads the values of a text, which is usually one object. Some servers write their answer as a
+/// list, or two answers in a line. Returns `None` if the text is not JSON, or is more than is kept.
 fn of_json(text: &str, pending: &Pending) -> Option<Vec<Message>> {
     if has_too_many_values(text.as_bytes()) {
         return None;
@@ -91,7 +92,8 @@ fn is_answer(members: &Map<String, Value>) -> bool {
     members.contains_key("result") || members.contains_key("error")
 }
 
-/// Reads an answer to a request that waits. An error without an id says what was wrong with some request of ours.
+/// Reads an answer to a request that waits. An error without an id says what was wrong with some
+/// request of ours.
 fn answer(mut members: Map<String, Value>, pending: &Pending) -> Option<Message> {
     // Servers write other things to the same place, such as a log in JSON.
     let is_of_protocol = members.contains_key("jsonrpc")
@@ -120,7 +122,8 @@ fn result_of(result: Value, id: RequestId) -> Message {
     JsonRpcMessage::response(result, id)
 }
 
-/// Reads what can be read of an answer that is not JSON. An answer without its version and its id is noise.
+/// Reads what can be read of an answer that is not JSON. An answer without its version and its id
+/// is noise.
 fn of_broken(text: &str, pending: &Pending) -> Option<Message> {
     let members = top_members(text);
     let is_answer =

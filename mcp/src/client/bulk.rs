@@ -1,5 +1,5 @@
-//! Reads only what became of the call, if an answer has very many values or is nested very deep. In memory a value
-//! takes fifty times what it takes in a message.
+//! Reads only what became of the call, if an answer has very many values or is nested very deep. In
+//! memory a value takes fifty times what it takes in a message.
 
 use rmcp::model::{CustomResult, JsonRpcMessage, RequestId, ServerResult};
 use serde::{Deserialize, de::IgnoredAny};
@@ -43,7 +43,8 @@ pub(super) fn bulk_answer(text: &str, pending: &Pending) -> Option<Message> {
 }
 
 impl BulkResult {
-    /// Returns a short result that ends in the same way. Returns `None` if this is not the result of a call.
+    /// Returns a short result that ends in the same way. Returns `None` if this is not the result
+    /// of a call.
     fn in_short(self) -> Option<Value> {
         if self.content.is_none() && self.structured_content.is_none() {
             return None;

@@ -1,4 +1,5 @@
-//! What became of a call that was sent: an end that the server reported, or a loss after which nothing is known.
+//! What became of a call that was sent: an end that the server reported, or a loss after which
+//! nothing is known.
 
 use std::error::Error;
 
@@ -62,8 +63,8 @@ pub(super) fn asked(server: &str, reply: Result<ServerResult, ServiceError>) -> 
     }
 }
 
-/// Reads an error of sending a call, and tells a call that the server surely did not take from one that was lost on the
-/// way.
+/// Reads an error of sending a call, and tells a call that the server surely did not take from one
+/// that was lost on the way.
 fn not_taken(server: &str, error: &DynamicTransportError) -> Asked {
     let cause: &(dyn Error + 'static) = &*error.error;
     let refused = |status: u16| Asked::Ended(reported_error(server, &format!("HTTP {status}")));
@@ -92,8 +93,8 @@ pub(super) fn unavailable(server: &str) -> ToolOutcome {
 }
 
 impl Loss {
-    /// Makes the fault that leaves the effect unknown, or without effect for a read. None of its words come from the
-    /// server.
+    /// Makes the fault that leaves the effect unknown, or without effect for a read. None of its
+    /// words come from the server.
     pub(super) fn fault(self, server: &str, is_read: bool, locale: Locale) -> ToolFault {
         let (ko, en) = match self {
             Self::Connection => (

@@ -1,5 +1,5 @@
-//! A connection to a server, which is started or reached, greeted in a revision that both know, and asked for its
-//! tools.
+//! A connection to a server, which is started or reached, greeted in a revision that both know, and
+//! asked for its tools.
 
 #![expect(deprecated, reason = "a server may still ask for what the newest revision has given up")]
 
@@ -59,7 +59,8 @@ pub(super) struct Connection {
     pub(super) process: Option<ServerProcess>,
 }
 
-/// Our side of a connection. It declares no capability, and refuses what a server asks for nevertheless.
+/// Our side of a connection. It declares no capability, and refuses what a server asks for
+/// nevertheless.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Client {
     /// Notified when the server says that its list of tools has changed.
@@ -104,7 +105,8 @@ impl ClientHandler for Client {
 }
 
 impl Connection {
-    /// Starts or reaches a server, greets it and asks for its tools. Returns in a few words why that failed.
+    /// Starts or reaches a server, greets it and asks for its tools. Returns in a few words why
+    /// that failed.
     pub(super) async fn open(entry: &Entry) -> Result<(Self, ToolList), String> {
         let deadline = Instant::now() + entry.start_timeout;
         let late = Arc::new(AtomicBool::new(false));
@@ -220,7 +222,8 @@ impl Connection {
         }
     }
 
-    /// Sends a call. After this returned a handle, the call has left us. If it returns an error, nothing was sent.
+    /// Sends a call. After this returned a handle, the call has left us. If it returns an error,
+    /// nothing was sent.
     pub(super) async fn send_call(
         peer: &Peer<RoleClient>,
         tool: &str,
@@ -257,7 +260,8 @@ impl Connection {
     }
 }
 
-/// Returns a result as the JSON in which it came. Results that the protocol's library does not know stay as they are.
+/// Returns a result as the JSON in which it came. Results that the protocol's library does not know
+/// stay as they are.
 pub(super) fn as_value(result: ServerResult) -> Option<Value> {
     if let ServerResult::CustomResult(custom) = result {
         return Some(custom.0);

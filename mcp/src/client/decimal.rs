@@ -5,7 +5,8 @@ use serde_json::Number;
 /// The digits that every double keeps.
 const KEPT_DIGITS: usize = 15;
 
-/// Returns whether a number keeps its value when it is read and written, because 64 bits or a double hold it.
+/// Returns whether a number keeps its value when it is read and written, because 64 bits or a
+/// double hold it.
 pub(super) fn keeps_its_digits(number: &str) -> bool {
     if number.len() <= KEPT_DIGITS && !number.contains(['e', 'E']) {
         return true;
@@ -15,7 +16,8 @@ pub(super) fn keeps_its_digits(number: &str) -> bool {
     written.is_some_and(|written| Decimal::of(number) == Some(written))
 }
 
-/// The value of a number: its digits without zeros around them, and the power of ten of the last one.
+/// The value of a number: its digits without zeros around them, and the power of ten of the last
+/// one.
 #[derive(Debug, PartialEq)]
 struct Decimal {
     is_negative: bool,

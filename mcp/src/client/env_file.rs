@@ -37,7 +37,8 @@ fn variables(text: &str) -> Result<Vec<(String, String)>, usize> {
     Ok(variables)
 }
 
-/// Reads a value, in quotes up to their end and otherwise up to a comment. Returns `None` if quotes do not end.
+/// Reads a value, in quotes up to their end and otherwise up to a comment. Returns `None` if quotes
+/// do not end.
 fn value_of(text: &str) -> Option<String> {
     if let Some(text) = text.strip_prefix('\'') {
         return text.split_once('\'').map(|(value, _)| value.to_owned());

@@ -4,8 +4,8 @@ use std::{collections::VecDeque, mem};
 
 use sse_stream::Sse;
 
-/// What was read of a body and belongs to no event that has ended. Lines that the standard does not know are left out,
-/// and bytes that are not text become U+FFFD.
+/// What was read of a body and belongs to no event that has ended. Lines that the standard does not
+/// know are left out, and bytes that are not text become U+FFFD.
 pub(super) struct Events {
     line: Vec<u8>,
     event: Sse,
@@ -13,7 +13,8 @@ pub(super) struct Events {
     bytes: usize,
     max_bytes: usize,
     has_begun: bool,
-    /// Whether the last line ended with a carriage return. A line feed directly after it then ends no line.
+    /// Whether the last line ended with a carriage return. A line feed directly after it then ends
+    /// no line.
     is_after_return: bool,
 }
 
@@ -58,7 +59,8 @@ impl Events {
         Ok(())
     }
 
-    /// Adds the event that the end of the body cuts off. The event's message shows whether it is whole.
+    /// Adds the event that the end of the body cuts off. The event's message shows whether it is
+    /// whole.
     pub(super) fn end(&mut self, ended: &mut VecDeque<Sse>) {
         self.end_line(ended);
         self.end_line(ended);
@@ -88,7 +90,8 @@ impl Events {
             },
             "id" if !value.contains('\0') => self.event.id = Some(value.to_owned()),
             "retry" => self.event.retry = value.parse().ok().or(self.event.retry),
-            // A comment, which some servers send for ever, or a field that the standard does not know.
+            // A comment, which some servers send for ever, or a field that the standard does not
+            // know.
             _ => self.bytes = self.bytes.saturating_sub(line.len() + 1),
         }
     }

@@ -1,4 +1,5 @@
-//! Puts variables into texts of the configuration: `${NAME}` of the environment, and those that editors have.
+//! Puts variables into texts of the configuration: `${NAME}` of the environment, and those that
+//! editors have.
 
 use std::path::{MAIN_SEPARATOR, Path};
 

@@ -27,7 +27,8 @@ impl Fields<'_> {
         }
     }
 
-    /// Takes the path of a file or folder. `~` is the user's home, and a relative path is in the workspace.
+    /// Takes the path of a file or folder. `~` is the user's home, and a relative path is in the
+    /// workspace.
     pub(super) fn place(&mut self, key: &str) -> Result<Option<PathBuf>, String> {
         let Some(text) = self.text(key)? else { return Ok(None) };
         let home = (self.variables.environment)("HOME");
@@ -90,7 +91,8 @@ impl Fields<'_> {
     }
 }
 
-/// Writes a value as a program or a header gets it, because people leave out the quotes of ports and switches.
+/// Writes a value as a program or a header gets it, because people leave out the quotes of ports
+/// and switches.
 fn written(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),

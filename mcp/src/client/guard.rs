@@ -1,6 +1,7 @@
-//! Bounds what waits for a server that reads nothing, because each of its own requests makes an answer that must be
-//! written. The guard also reads the answers to the newest revision's greeting. A nonsensical answer comes from a
-//! server that does not know the revision. A late one must not disturb the handshake that has begun meanwhile.
+//! Bounds what waits for a server that reads nothing, because each of its own requests makes an
+//! answer that must be written. The guard also reads the answers to the newest revision's greeting.
+//! A nonsensical answer comes from a server that does not know the revision. A late one must not
+//! disturb the handshake that has begun meanwhile.
 
 use std::sync::{
     Arc,
@@ -81,8 +82,8 @@ impl<T> Guard<T> {
         is_late
     }
 
-    /// Turns an answer to the greeting that makes no sense into a refusal, so that its server is greeted by a
-    /// handshake.
+    /// Turns an answer to the greeting that makes no sense into a refusal, so that its server is
+    /// greeted by a handshake.
     fn understood(&mut self, message: Message) -> Message {
         let (id, is_nonsense) = match &message {
             JsonRpcMessage::Response(answer) => {

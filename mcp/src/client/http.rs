@@ -1,4 +1,5 @@
-//! Asks a server over HTTP, with the TLS of the remote models, without redirects, and with a pause between streams.
+//! Asks a server over HTTP, with the TLS of the remote models, without redirects, and with a pause
+//! between streams.
 
 use std::{
     collections::HashMap,
@@ -35,10 +36,11 @@ pub(super) fn transport(
     pending: &Pending,
 ) -> reqwest::Result<StreamableHttpClientTransport<Paced>> {
     let mut config = StreamableHttpClientTransportConfig::with_uri(url.as_str())
-        // After the session expired, the library would send a call a second time. The supervisor makes a new session
-        // instead.
+        // After the session expired, the library would send a call a second time. The supervisor
+        // makes a new session instead.
         .reinit_on_expired_session(false);
-    // A stream that broke off is a lost answer, unless its server has said when to ask for the rest.
+    // A stream that broke off is a lost answer, unless its server has said when to ask for the
+    // rest.
     config.retry_config = Arc::new(NeverRetry::default());
     let client = client(headers)?;
     let pending = pending.clone();
@@ -46,8 +48,8 @@ pub(super) fn transport(
     Ok(StreamableHttpClientTransport::with_client(client, config))
 }
 
-/// A client that opens one stream after the other, with a pause in between. The library keeps to the pause that a
-/// server names, even if that is none.
+/// A client that opens one stream after the other, with a pause in between. The library keeps to
+/// the pause that a server names, even if that is none.
 #[derive(Debug, Clone)]
 pub(super) struct Paced {
     client: Client,
@@ -68,7 +70,8 @@ impl Paced {
         sleep_until(turn).await;
     }
 
-    /// Begins a request. It has the headers of the configuration as well, because the client adds them.
+    /// Begins a request. It has the headers of the configuration as well, because the client adds
+    /// them.
     fn request(
         &self,
         method: Method,
@@ -130,8 +133,8 @@ impl StreamableHttpClient for Paced {
     }
 }
 
-/// Makes a client with rustls, ring and Mozilla's roots. It follows no redirect, which could take the headers along,
-/// and sends nothing twice.
+/// Makes a client with rustls, ring and Mozilla's roots. It follows no redirect, which could take
+/// the headers along, and sends nothing twice.
 fn client(headers: &HeaderMap) -> reqwest::Result<Client> {
     let roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,4 +1,5 @@
-//! Reads JSON as editors have it, with a byte order mark, comments, and commas after the last member.
+//! Reads JSON as editors have it, with a byte order mark, comments, and commas after the last
+//! member.
 
 /// Returns plain JSON of the same length, so that a mistake in it is at the same line and column.
 pub(super) fn plain_json(text: &str) -> String {

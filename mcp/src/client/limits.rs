@@ -8,17 +8,20 @@ pub(super) const MAX_CONFIG_BYTES: u64 = 1024 * 1024;
 pub(super) const MAX_ENV_FILE_BYTES: u64 = 64 * 1024;
 /// The servers in one file. Each of them is a process.
 pub(super) const MAX_SERVERS: usize = 64;
-/// The bytes of one message of a server: a result of 1 MiB that it sends twice, with the escapes of JSON.
+/// The bytes of one message of a server: a result of 1 MiB that it sends twice, with the escapes of
+/// JSON.
 pub(super) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 /// The bytes of a refused request's answer that are read, more than any needs.
 pub(super) const MAX_REFUSAL_BYTES: usize = 16 * 1024;
-/// The requests of a server whose answers wait to be written. A server that reads nothing while it asks is broken.
+/// The requests of a server whose answers wait to be written. A server that reads nothing while it
+/// asks is broken.
 pub(super) const MAX_UNANSWERED: usize = 256;
 /// The tools of one server, more than a model can choose from.
 pub(super) const MAX_TOOLS: usize = 128;
 /// The tools of all servers together. Their descriptions would fill any context.
 pub(super) const MAX_TOOLS_IN_ALL: usize = 512;
-/// The parts of a list of tools. A server with one tool in each part is odd. One that sends parts for ever is broken.
+/// The parts of a list of tools. A server with one tool in each part is odd. One that sends parts
+/// for ever is broken.
 pub(super) const MAX_PAGES: usize = MAX_TOOLS;
 /// The bytes of a tool's name, as the protocol has it.
 pub(super) const MAX_NAME_BYTES: usize = 128;
@@ -52,12 +55,13 @@ pub(super) const FIRST_DELAY: Duration = Duration::from_millis(250);
 pub(super) const LAST_DELAY: Duration = Duration::from_secs(60);
 /// How long a server must have run so that its next restart counts as the first.
 pub(super) const STEADY_AFTER: Duration = Duration::from_secs(60);
-/// How long each step of ending a process takes: its input is closed, it is asked to end, and it is killed.
+/// How long each step of ending a process takes: its input is closed, it is asked to end, and it is
+/// killed.
 pub(super) const END_STEP: Duration = Duration::from_secs(2);
 /// How often to look whether a process has ended.
 pub(super) const EXIT_POLL: Duration = Duration::from_millis(10);
 /// How long it may take to find and greet a host.
 pub(super) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// The pause between opening two streams of a server. A server that ends its streams at once then costs next to
-/// nothing.
+/// The pause between opening two streams of a server. A server that ends its streams at once then
+/// costs next to nothing.
 pub(super) const STREAM_PAUSE: Duration = Duration::from_millis(100);

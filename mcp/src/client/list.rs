@@ -32,8 +32,8 @@ impl ListedTool {
         })
     }
 
-    /// Returns the SHA-256 of name, description, schema and annotations, as hexadecimal digits. The order of keys makes
-    /// no difference.
+    /// Returns the SHA-256 of name, description, schema and annotations, as hexadecimal digits. The
+    /// order of keys makes no difference.
     pub(super) fn fingerprint(&self) -> String {
         let description = self.description.as_deref();
         let annotations = Value::Object(self.annotations.clone());

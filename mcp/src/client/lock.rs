@@ -1,5 +1,6 @@
-//! Keeps the pinned descriptions: what each tool looked like when it was first seen. A description is a stranger's text
-//! for the model, and in a known attack it changes after a person looked at it.
+//! Keeps the pinned descriptions: what each tool looked like when it was first seen. A description
+//! is a stranger's text for the model, and in a known attack it changes after a person looked at
+//! it.
 
 use std::{
     collections::BTreeMap,
@@ -83,8 +84,8 @@ impl Lock {
         self.content.servers.contains_key(server)
     }
 
-    /// Pins the tools of a server as they are now, in place of those it had before. A server without tools is then
-    /// known too.
+    /// Pins the tools of a server as they are now, in place of those it had before. A server
+    /// without tools is then known too.
     pub(super) fn pin(&mut self, server: &str, candidates: &[Candidate]) {
         let known = candidates.iter().filter(|candidate| candidate.spec.is_ok());
         let pins = known.map(|candidate| {
@@ -94,7 +95,8 @@ impl Lock {
         self.content.servers.insert(server.to_owned(), pins.collect());
     }
 
-    /// Returns how each tool of a server differs from what is pinned, including those that are gone.
+    /// Returns how each tool of a server differs from what is pinned, including those that are
+    /// gone.
     pub(super) fn changes(
         &self,
         server: &str,

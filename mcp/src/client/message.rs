@@ -10,7 +10,8 @@ use serde_json::Value;
 /// A message of a server.
 pub(super) type Message = RxJsonRpcMessage<RoleClient>;
 
-/// The code of the error for an answer that cannot be read. It is outside of the range that JSON-RPC reserves.
+/// The code of the error for an answer that cannot be read. It is outside of the range that
+/// JSON-RPC reserves.
 pub(super) const UNREADABLE: ErrorCode = ErrorCode(i32::MIN);
 
 /// Makes the error that ends a request whose answer cannot be read.

@@ -1,4 +1,5 @@
-//! The names under which a model knows the tools of servers: `gh` and `create-issue` become `gh__create_issue`.
+//! The names under which a model knows the tools of servers: `gh` and `create-issue` become
+//! `gh__create_issue`.
 
 use sha2::{Digest as _, Sha256};
 

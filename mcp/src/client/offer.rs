@@ -21,15 +21,15 @@ pub(super) struct Candidate {
     pub(super) spec: Result<ToolSpec, String>,
 }
 
-/// Reads the tools of a list that the configuration does not exclude. Pinning, showing and offering tools all begin
-/// here.
+/// Reads the tools of a list that the configuration does not exclude. Pinning, showing and offering
+/// tools all begin here.
 pub(super) fn candidates(entry: &Entry, list: &ToolList) -> Vec<Candidate> {
     let wanted = list.tools.iter().filter(|tool| !entry.exclude.contains(&tool.name));
     wanted.map(|tool| Candidate { tool: tool.clone(), spec: spec(entry, tool) }).collect()
 }
 
-/// Returns the SHA-256 of all that a server says of the tools that can be offered, as hexadecimal digits. The order of
-/// the tools makes no difference.
+/// Returns the SHA-256 of all that a server says of the tools that can be offered, as hexadecimal
+/// digits. The order of the tools makes no difference.
 pub(super) fn fingerprint(candidates: &[Candidate]) -> String {
     let known = candidates.iter().filter(|candidate| candidate.spec.is_ok());
     let mut prints: Vec<_> = known.map(|candidate| candidate.tool.fingerprint()).collect();
@@ -72,7 +72,8 @@ fn spec(entry: &Entry, tool: &ListedTool) -> Result<ToolSpec, String> {
     }
 }
 
-/// Returns which effect a tool may have: the worst one, unless the configuration lets the server's own word count.
+/// Returns which effect a tool may have: the worst one, unless the configuration lets the server's
+/// own word count.
 fn effect(entry: &Entry, tool: &ListedTool) -> EffectPolicy {
     let hints = (tool.hint("readOnlyHint"), tool.hint("destructiveHint"));
     match (entry.is_trusted, hints) {

@@ -7,7 +7,8 @@ use rmcp::RoleClient;
 use super::{answer::messages, message::Message, pending::Pending};
 use crate::pipe::{LineReader, Read};
 
-/// What was read of an object over several lines. A message is one line, but some servers indent theirs.
+/// What was read of an object over several lines. A message is one line, but some servers indent
+/// theirs.
 pub(super) struct Output {
     /// The object from a line with nothing but `{` on, until a line with nothing but `}`.
     object: Option<Vec<u8>>,

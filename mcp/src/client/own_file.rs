@@ -26,7 +26,8 @@ pub(super) fn read(path: &Path) -> io::Result<String> {
     Ok(text)
 }
 
-/// Replaces the whole text. If the process is killed meanwhile, the old file or the new one remains.
+/// Replaces the whole text. If the process is killed meanwhile, the old file or the new one
+/// remains.
 pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
     let beside = path.with_extension(format!("lock.{}", std::process::id()));
     let written = write_new(&beside, text).and_then(|()| fs::rename(&beside, path));
@@ -38,7 +39,8 @@ pub(super) fn replace(path: &Path, text: &str) -> io::Result<()> {
 }
 
 fn write_new(path: &Path, text: &str) -> io::Result<()> {
-    // A process with the same number may have left it, or someone may have put a link there. Neither is written to.
+    // A process with the same number may have left it, or someone may have put a link there.
+    // Neither is written to.
     match fs::remove_file(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

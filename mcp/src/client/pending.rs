@@ -7,8 +7,8 @@ use std::{
 
 use rmcp::model::{ClientRequest, RequestId};
 
-/// The requests that wait, and whether each calls a tool. There are as many as calls run. The sending and the reading
-/// side share it.
+/// The requests that wait, and whether each calls a tool. There are as many as calls run. The
+/// sending and the reading side share it.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pending(Arc<Mutex<HashMap<RequestId, bool>>>);
 
@@ -29,7 +29,8 @@ impl Pending {
         self.locked(|ids| ids.remove(id));
     }
 
-    /// Returns the request that an answer with this id is for. Some servers send a number back as a text.
+    /// Returns the request that an answer with this id is for. Some servers send a number back as a
+    /// text.
     pub(super) fn of(&self, answered: &RequestId) -> Option<RequestId> {
         let number = match answered {
             RequestId::String(text) => text.parse().ok().map(RequestId::Number),

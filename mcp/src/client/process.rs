@@ -1,4 +1,5 @@
-//! Runs a server as a child process: what it sees of our environment, where its standard error goes, and how it ends.
+//! Runs a server as a child process: what it sees of our environment, where its standard error
+//! goes, and how it ends.
 
 use std::{collections::BTreeMap, env, io, path::Path, process::Stdio, sync::Arc};
 
@@ -11,8 +12,8 @@ use tracing::{debug, warn};
 
 use super::limits::{END_STEP, EXIT_POLL, MAX_STDERR_LINE};
 
-/// The variables of our environment that a server sees. It sees all others, such as keys of models, only if the
-/// configuration hands them on.
+/// The variables of our environment that a server sees. It sees all others, such as keys of models,
+/// only if the configuration hands them on.
 const INHERITED: &[&str] = &[
     "HOME",
     "LANG",
@@ -52,7 +53,8 @@ pub(super) struct Pipes {
 }
 
 impl ServerProcess {
-    /// Starts a server in a process group of its own, so that an interrupt at the terminal reaches only us.
+    /// Starts a server in a process group of its own, so that an interrupt at the terminal reaches
+    /// only us.
     pub(super) fn start(
         server: &str,
         program: &str,
@@ -82,8 +84,8 @@ impl ServerProcess {
         Ok((Self { child, group }, pipes))
     }
 
-    /// Ends the process, whose input is closed already. It has time to end by itself, is then asked to end, and is
-    /// finally killed with all that it started.
+    /// Ends the process, whose input is closed already. It has time to end by itself, is then asked
+    /// to end, and is finally killed with all that it started.
     pub(super) async fn end(mut self, server: &str) {
         if timeout(END_STEP, self.exited()).await.is_err() {
             debug!(server, "an MCP server does not end by itself");
@@ -110,8 +112,8 @@ impl ServerProcess {
         }
     }
 
-    /// Returns whether the process has ended, without reaping it. Until it is reaped, no other process or group can
-    /// have its id, so the signal to its group reaches no stranger.
+    /// Returns whether the process has ended, without reaping it. Until it is reaped, no other
+    /// process or group can have its id, so the signal to its group reaches no stranger.
     fn has_exited(&mut self) -> bool {
         #[cfg(unix)]
         if let Some(id) = self.group_id() {
@@ -155,8 +157,8 @@ impl Drop for ServerProcess {
     }
 }
 
-/// Reads a server's standard error to its end, so that the server never waits for a reader. Logs its lines, cut to a
-/// bound.
+/// Reads a server's standard error to its end, so that the server never waits for a reader. Logs
+/// its lines, cut to a bound.
 async fn drain(server: Arc<str>, mut stderr: ChildStderr) {
     let mut line = Vec::new();
     let mut read = [0; 4096];
@@ -187,7 +189,8 @@ mod tests {
 
     use super::*;
 
-    /// Starts a shell that starts a process of its own and then does this. Returns the id of that process.
+    /// Starts a shell that starts a process of its own and then does this. Returns the id of that
+    /// process.
     async fn with_a_child(then: &str) -> (ServerProcess, Pipes, String) {
         let script = format!("sleep 600 & echo $!; {then}");
         let arguments = ["-c".to_owned(), script];

@@ -1,5 +1,5 @@
-//! Passes a server's reports of progress to the calls that they are about. They are a stranger's texts, shown only on
-//! the screen.
+//! Passes a server's reports of progress to the calls that they are about. They are a stranger's
+//! texts, shown only on the screen.
 
 use std::{
     collections::HashMap,
@@ -16,13 +16,14 @@ use tokio::sync::Mutex;
 
 use super::text::visible;
 
-/// The calls of a connection that wait for their answers, by the tokens under which the server may report.
+/// The calls of a connection that wait for their answers, by the tokens under which the server may
+/// report.
 #[derive(Debug, Default)]
 pub(super) struct Reports(Mutex<HashMap<ProgressToken, Weak<ProgressReporter>>>);
 
 impl Reports {
-    /// Sends a call and takes reports on it until the reporter is dropped. The token is made while the call is sent,
-    /// and a report that comes at once waits until its call is known.
+    /// Sends a call and takes reports on it until the reporter is dropped. The token is made while
+    /// the call is sent, and a report that comes at once waits until its call is known.
     pub(super) async fn of(
         &self,
         reporter: &Arc<ProgressReporter>,

@@ -1,13 +1,14 @@
-//! Makes JSON of what is nearly JSON: halves of surrogate pairs, numbers that JSON does not have, and control
-//! characters.
+//! Makes JSON of what is nearly JSON: halves of surrogate pairs, numbers that JSON does not have,
+//! and control characters.
 
 use std::{borrow::Cow, fmt::Write as _};
 
 use super::decimal::keeps_its_digits;
 
-/// Returns the text with U+FFFD for each half of a surrogate pair, and `null` for each number that JSON does not have.
-/// A control character in a string becomes an escape. Servers in JavaScript and Python write all of these. A number
-/// that would lose digits when it is read becomes a string of them.
+/// Returns the text with U+FFFD for each half of a surrogate pair, and `null` for each number that
+/// JSON does not have. A control character in a string becomes an escape. Servers in JavaScript and
+/// Python write all of these. A number that would lose digits when it is read becomes a string of
+/// them.
 pub(super) fn repaired(text: &str) -> String {
     let mut made = String::with_capacity(text.len());
     let mut rest = text;
@@ -72,7 +73,8 @@ fn copy_string<'a>(text: &'a str, made: &mut String) -> &'a str {
     }
 }
 
-/// Copies an escape, and returns what follows it. Two escapes that make one character are copied together.
+/// Copies an escape, and returns what follows it. Two escapes that make one character are copied
+/// together.
 fn copy_escape<'a>(text: &'a str, made: &mut String) -> &'a str {
     const BYTES: usize = "\\uXXXX".len();
     let length = match unit(text) {

@@ -1,6 +1,7 @@
 //! Reads what a server answers over HTTP: a message, a stream of events, or a status that refuses.
 //!
-//! The answer to a request is its body. So the request ends with it, whatever it is, unless it is a stream.
+//! The answer to a request is its body. So the request ends with it, whatever it is, unless it is a
+//! stream.
 
 use std::collections::VecDeque;
 
@@ -130,7 +131,8 @@ fn refusal(status: StatusCode, asked: &ClientRequest, body: &[u8]) -> Answered<E
     }
 }
 
-/// Reads a body that answers this request. An error may say that it is for another one, or for none.
+/// Reads a body that answers this request. An error may say that it is for another one, or for
+/// none.
 fn answer_to(id: RequestId, body: &[u8], pending: &Pending) -> Message {
     let answers = messages(body, pending).into_iter().find(|message| match message {
         JsonRpcMessage::Response(answer) => answer.id == id,
@@ -217,7 +219,8 @@ impl Stream {
     }
 }
 
-/// Returns an event with the message that its data is, and one more event for each other message in it.
+/// Returns an event with the message that its data is, and one more event for each other message in
+/// it.
 fn told(mut event: Sse, pending: &Pending) -> Vec<Sse> {
     let data = event.data.take().unwrap_or_default();
     let mut told: Vec<_> = match event.event.as_deref() {

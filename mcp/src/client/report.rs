@@ -10,7 +10,8 @@ pub struct McpServerReport {
     pub server: String,
     /// Why it did not start. `None` if it started.
     pub failure: Option<String>,
-    /// The SHA-256 of all that it says of the tools that can be offered. `None` if it did not start.
+    /// The SHA-256 of all that it says of the tools that can be offered. `None` if it did not
+    /// start.
     pub fingerprint: Option<String>,
     /// The tools that it lists and the configuration does not exclude.
     pub tools: Vec<McpToolReport>,

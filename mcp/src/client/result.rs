@@ -1,4 +1,5 @@
-//! Reads the answer to a call: what the model is given, and which parts are left out and only named.
+//! Reads the answer to a call: what the model is given, and which parts are left out and only
+//! named.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -11,8 +12,8 @@ use super::{
     text::{cut, visible},
 };
 
-/// Reads how a call ended, from the result of the method `tools/call`. Returns `None` if the server began something
-/// that goes on, or if this is not the result of a call.
+/// Reads how a call ended, from the result of the method `tools/call`. Returns `None` if the server
+/// began something that goes on, or if this is not the result of a call.
 pub(super) fn outcome(server: &str, result: &Value) -> Option<ToolOutcome> {
     match result.get("resultType").and_then(Value::as_str) {
         None | Some("complete") => {}
@@ -53,8 +54,8 @@ fn blocks_of(content: &Value) -> Option<Cow<'_, [Value]>> {
     }
 }
 
-/// Returns whether a result says that it is an error. Returns `None` if it does not say. Some servers write the flag as
-/// a text.
+/// Returns whether a result says that it is an error. Returns `None` if it does not say. Some
+/// servers write the flag as a text.
 fn is_error(result: &Value) -> Option<bool> {
     let flag = result.get("isError")?;
     flag.as_bool().or_else(|| flag.as_str()?.trim().to_ascii_lowercase().parse().ok())
@@ -80,8 +81,8 @@ fn input_required(server: &str) -> ToolOutcome {
     ToolOutcome::error("mcp_input_required", reason)
 }
 
-/// Puts together what the model is given: the structure, the texts that are not part of it, and the names of what is
-/// left out.
+/// Puts together what the model is given: the structure, the texts that are not part of it, and the
+/// names of what is left out.
 fn given(structured: Option<&Value>, texts: Vec<Value>, left_out: Vec<String>) -> Value {
     let (result, beside) = match structured {
         Some(content) => {
@@ -108,12 +109,13 @@ fn one_or_all(mut texts: Vec<Value>) -> Value {
     if texts.len() == 1 { texts.remove(0) } else { Value::Array(texts) }
 }
 
-/// What a structure says, as JSON with its keys in order. Many servers repeat it, or a part of it, as a text or as the
-/// JSON of one. Each value is looked at a few times at most, however many texts there are.
+/// What a structure says, as JSON with its keys in order. Many servers repeat it, or a part of it,
+/// as a text or as the JSON of one. Each value is looked at a few times at most, however many texts
+/// there are.
 struct Said(HashSet<String>);
 
-/// How deep the lists and objects are that a text may repeat as JSON. It may repeat the whole, its members, or what is
-/// in a list of those.
+/// How deep the lists and objects are that a text may repeat as JSON. It may repeat the whole, its
+/// members, or what is in a list of those.
 const MAX_REPEATED_DEPTH: usize = 2;
 
 impl Said {
@@ -162,7 +164,8 @@ fn error_text(texts: &[Value], structured: Option<&Value>) -> String {
     words.flatten().collect::<Vec<_>>().join("\n")
 }
 
-/// Returns a block that is text: words, or a file with its address, as a server of repositories sends it.
+/// Returns a block that is text: words, or a file with its address, as a server of repositories
+/// sends it.
 fn text_of(block: &Value) -> Option<Value> {
     match block.get("type").and_then(Value::as_str) {
         Some("text") => block.get("text").filter(|text| text.is_string()).cloned(),

@@ -13,7 +13,8 @@ use super::{
     text::visible,
 };
 
-/// What a server said of its tools at one moment. [`trust`](Self::trust) pins that, and asks the server nothing more.
+/// What a server said of its tools at one moment. [`trust`](Self::trust) pins that, and asks the
+/// server nothing more.
 #[derive(Debug)]
 pub struct McpReview {
     config: PathBuf,
@@ -46,7 +47,8 @@ impl McpReview {
         Ok(Self { config, server, fingerprint, candidates })
     }
 
-    /// Returns the SHA-256 of all that the server says of the tools that can be offered, as hexadecimal digits.
+    /// Returns the SHA-256 of all that the server says of the tools that can be offered, as
+    /// hexadecimal digits.
     #[must_use]
     pub fn fingerprint(&self) -> &str {
         &self.fingerprint
@@ -78,11 +80,12 @@ impl McpReview {
         Ok(Lock::beside(&self.config)?.changes(&self.server, &self.candidates))
     }
 
-    /// Pins the tools if they have this fingerprint, and returns how each differs from what was pinned before.
+    /// Pins the tools if they have this fingerprint, and returns how each differs from what was
+    /// pinned before.
     ///
     /// # Errors
-    /// Returns [`McpError`] if the fingerprint is another one, or if the pins cannot be written. Nothing is pinned
-    /// then.
+    /// Returns [`McpError`] if the fingerprint is another one, or if the pins cannot be written.
+    /// Nothing is pinned then.
     pub fn trust(&self, fingerprint: &str) -> Result<Vec<(String, PinnedChange)>, McpError> {
         if fingerprint != self.fingerprint {
             return Err(McpError::OtherTools {

@@ -1,5 +1,5 @@
-//! Decides which schemas of servers are taken: those of type object, within the bounds, that refer only to themselves.
-//! Nothing in them stays hidden from an eye.
+//! Decides which schemas of servers are taken: those of type object, within the bounds, that refer
+//! only to themselves. Nothing in them stays hidden from an eye.
 
 use serde_json::{Map, Value};
 
@@ -8,8 +8,9 @@ use super::{
     text::{cut, visible},
 };
 
-/// Returns the schema as the model and a person read it, with the hidden characters of its words made visible. Returns
-/// why it cannot describe arguments here as an error. The registry's own compiler has the last word.
+/// Returns the schema as the model and a person read it, with the hidden characters of its words
+/// made visible. Returns why it cannot describe arguments here as an error. The registry's own
+/// compiler has the last word.
 pub(super) fn read(schema: &Value) -> Result<Value, String> {
     let Value::Object(keywords) = schema else {
         return Err("its schema is not an object".to_owned());
@@ -55,8 +56,9 @@ impl Part {
     }
 }
 
-/// Makes all strings of a part visible. A name or value whose hidden characters a call would have to repeat is refused,
-/// because it would be another one if it were shown otherwise. The depth was bounded when the JSON was read.
+/// Makes all strings of a part visible. A name or value whose hidden characters a call would have
+/// to repeat is refused, because it would be another one if it were shown otherwise. The depth was
+/// bounded when the JSON was read.
 fn seen(part: &Value, what: Part) -> Result<Value, String> {
     match (part, what) {
         (Value::Object(members), _) => {
@@ -90,7 +92,8 @@ fn exact(text: &str) -> Result<String, String> {
     Err(format!("its schema has a name or a value with hidden characters, \"{shown}\""))
 }
 
-/// Returns whether any part refers to another document. The depth was bounded when the JSON was read.
+/// Returns whether any part refers to another document. The depth was bounded when the JSON was
+/// read.
 fn refers_elsewhere(part: &Value) -> bool {
     match part {
         Value::Object(keywords) => keywords.iter().any(|(key, value)| {

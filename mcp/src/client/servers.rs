@@ -22,7 +22,8 @@ use super::{
     tool_list::ToolList,
 };
 
-/// The running servers of a configuration, and their tools. A server ends after this and all its tools are dropped.
+/// The running servers of a configuration, and their tools. A server ends after this and all its
+/// tools are dropped.
 #[derive(Debug, Default)]
 pub struct McpServers {
     servers: Vec<Arc<SupervisedServer>>,
@@ -45,12 +46,14 @@ struct Listed {
 }
 
 impl McpServers {
-    /// Starts all servers at once and reads their tools. If a server is seen for the first time, what it says of its
-    /// tools is pinned in `madang.mcp.lock` next to the configuration. A tool that differs from what is pinned, or that
-    /// is not pinned, is left out. To drop the future ends the servers.
+    /// Starts all servers at once and reads their tools. If a server is seen for the first time,
+    /// what it says of its tools is pinned in `madang.mcp.lock` next to the configuration. A tool
+    /// that differs from what is pinned, or that is not pinned, is left out. To drop the future
+    /// ends the servers.
     ///
     /// # Errors
-    /// Returns [`McpError`] if a server that is not optional does not start, or if the pins cannot be read or written.
+    /// Returns [`McpError`] if a server that is not optional does not start, or if the pins cannot
+    /// be read or written.
     pub async fn start(config: &McpConfig) -> Result<Self, McpError> {
         let before = Lock::beside(config.path())?;
         let mut lock = before.clone();
@@ -71,8 +74,8 @@ impl McpServers {
         Ok(servers)
     }
 
-    /// Starts all servers to look at them, and ends them again. Nothing is pinned. A server that does not start is only
-    /// reported.
+    /// Starts all servers to look at them, and ends them again. Nothing is pinned. A server that
+    /// does not start is only reported.
     ///
     /// # Errors
     /// Returns [`McpError`] if the pins cannot be read.
@@ -91,7 +94,8 @@ impl McpServers {
         for Found { entry, outcome } in found {
             let report = match outcome {
                 Ok(listed) => {
-                    // What a server says is pinned when it is seen for the first time, and not later.
+                    // What a server says is pinned when it is seen for the first time, and not
+                    // later.
                     if !lock.knows(&entry.name) {
                         lock.pin(&entry.name, &listed.candidates);
                     }
@@ -174,8 +178,8 @@ impl McpServers {
         &self.warnings
     }
 
-    /// Ends all servers, and waits until they have ended. Calls that are running have effect `unknown`. If the future
-    /// is dropped, the servers still end.
+    /// Ends all servers, and waits until they have ended. Calls that are running have effect
+    /// `unknown`. If the future is dropped, the servers still end.
     pub async fn close(self) {
         for server in &self.servers {
             server.stop();
@@ -194,7 +198,8 @@ struct Offering<'a> {
 }
 
 impl Offering<'_> {
-    /// Returns why a tool is left out, if this many others are offered. Returns `None` if it is not left out.
+    /// Returns why a tool is left out, if this many others are offered. Returns `None` if it is not
+    /// left out.
     fn objection(
         &self,
         server: &str,
@@ -220,8 +225,8 @@ impl Offering<'_> {
     }
 }
 
-/// The names that two tools would have. Neither of them is offered: a server that lists a name on purpose must not take
-/// the calls of another's tool, and must not prevent the start.
+/// The names that two tools would have. Neither of them is offered: a server that lists a name on
+/// purpose must not take the calls of another's tool, and must not prevent the start.
 #[derive(Debug, Default)]
 struct Clashes(HashMap<Arc<str>, Vec<String>>);
 

@@ -1,5 +1,5 @@
-//! Supervises a server: starts it again with a growing delay, reads its tools again after they changed, and ends it
-//! when we end.
+//! Supervises a server: starts it again with a growing delay, reads its tools again after they
+//! changed, and ends it when we end.
 
 use std::{collections::HashMap, pin::pin, sync::Arc, time::Duration};
 
@@ -30,8 +30,8 @@ pub(super) type Fingerprints = HashMap<String, String>;
 #[derive(Debug)]
 pub(super) struct SupervisedServer {
     pub(super) name: String,
-    /// The running server. `None` while it is being started again or its tools are being read again, and after it has
-    /// ended.
+    /// The running server. `None` while it is being started again or its tools are being read
+    /// again, and after it has ended.
     link: watch::Receiver<Option<Arc<Live>>>,
     stop: CancellationToken,
     _stops: DropGuard,
@@ -52,7 +52,8 @@ pub(super) struct Live {
 }
 
 impl SupervisedServer {
-    /// Supervises a server that was started, in a task of its own. `offered` are the tools that were registered.
+    /// Supervises a server that was started, in a task of its own. `offered` are the tools that
+    /// were registered.
     pub(super) fn spawn(
         entry: Entry,
         connection: Connection,
@@ -70,8 +71,8 @@ impl SupervisedServer {
         Self { name, link: watched, _stops: stop.clone().drop_guard(), stop, task }
     }
 
-    /// Returns the running server, after a wait of at most `patience`. If a process is `gone`, waits for another one.
-    /// Returns `None` if none comes in time.
+    /// Returns the running server, after a wait of at most `patience`. If a process is `gone`,
+    /// waits for another one. Returns `None` if none comes in time.
     pub(super) async fn live(
         &self,
         patience: Duration,
@@ -198,7 +199,8 @@ impl ServerSupervisor {
         }
     }
 
-    /// Logs which tools differ from those that were registered. Calls of them end as `tool_changed`.
+    /// Logs which tools differ from those that were registered. Calls of them end as
+    /// `tool_changed`.
     fn log_changes(&self, fingerprints: &Fingerprints) {
         let server = &self.entry.name;
         for (tool, print) in &self.offered {

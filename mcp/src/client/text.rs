@@ -1,9 +1,11 @@
-//! Makes texts of servers safe to show: nothing in them is invisible, and none is longer than its bound.
+//! Makes texts of servers safe to show: nothing in them is invisible, and none is longer than its
+//! bound.
 
 use madang::event::is_visible;
 
-/// Shows the code of every character that an eye would not see: control and format characters, tags, fillers and marks
-/// of direction. Line breaks, tabs and blanks stay. So a person sees hidden orders to a model as well.
+/// Shows the code of every character that an eye would not see: control and format characters,
+/// tags, fillers and marks of direction. Line breaks, tabs and blanks stay. So a person sees hidden
+/// orders to a model as well.
 pub(super) fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for letter in text.chars() {

@@ -1,4 +1,5 @@
-//! Offers a tool of a server as a tool of the runtime: what a person is asked, and how a call is made.
+//! Offers a tool of a server as a tool of the runtime: what a person is asked, and how a call is
+//! made.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -41,7 +42,8 @@ impl McpTool {
         let Value::Object(arguments) = arguments else {
             return Ok(ToolOutcome::error("validation", "the arguments are not an object"));
         };
-        // The dispatcher enforces the deadline. An answer that comes shortly after it still says what was done.
+        // The dispatcher enforces the deadline. An answer that comes shortly after it still says
+        // what was done.
         let due = Instant::now() + self.timeout;
         let mut may_ask_again = self.is_read();
         let mut asked = None;
@@ -109,8 +111,8 @@ impl McpTool {
     }
 }
 
-/// Waits until the user has left and wants nothing finished. When the runtime ends, a call goes on to its deadline,
-/// because what it did is worth knowing and the runtime waits for it.
+/// Waits until the user has left and wants nothing finished. When the runtime ends, a call goes on
+/// to its deadline, because what it did is worth knowing and the runtime waits for it.
 async fn result_is_unwanted(cancelled: &Cancelled) {
     match cancelled.cancelled().await {
         CancelledBy::Dismissal => {}

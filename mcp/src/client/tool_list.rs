@@ -17,8 +17,8 @@ pub(super) struct ToolList {
     pub(super) odd: Vec<String>,
 }
 
-/// The parts of a list that have come so far. Each look at a server reads its list in this way, so the same tools count
-/// at the start and later.
+/// The parts of a list that have come so far. Each look at a server reads its list in this way, so
+/// the same tools count at the start and later.
 #[derive(Debug, Default)]
 pub(super) struct ListParts {
     tools: Vec<ListedTool>,
@@ -27,8 +27,9 @@ pub(super) struct ListParts {
 }
 
 impl ListParts {
-    /// Takes a part, and returns the cursor with which to ask for the next one. Returns `None` at the end of the list.
-    /// An empty cursor, or one that was there before, ends it too, because it asks for nothing new.
+    /// Takes a part, and returns the cursor with which to ask for the next one. Returns `None` at
+    /// the end of the list. An empty cursor, or one that was there before, ends it too, because it
+    /// asks for nothing new.
     pub(super) fn take(&mut self, entries: &[Value], next: Option<&str>) -> Option<String> {
         for entry in entries {
             match ListedTool::read(entry) {
@@ -56,8 +57,9 @@ impl ListParts {
         Some(next)
     }
 
-    /// Returns the tools that count. A tool that is listed again in the same words counts once. If different tools have
-    /// one name, none of them counts, because a call would not say which is meant.
+    /// Returns the tools that count. A tool that is listed again in the same words counts once. If
+    /// different tools have one name, none of them counts, because a call would not say which is
+    /// meant.
     pub(super) fn into_list(self) -> ToolList {
         let Self { tools, mut odd, .. } = self;
         let mut prints: HashMap<String, HashSet<String>> = HashMap::new();

@@ -21,8 +21,8 @@ impl LineCutter {
         Self { line: Vec::new(), max_bytes, is_too_long: false }
     }
 
-    /// Takes bytes up to the end of a line. Returns how many it took, and the line if it ends there or has too many
-    /// bytes.
+    /// Takes bytes up to the end of a line. Returns how many it took, and the line if it ends there
+    /// or has too many bytes.
     pub(super) fn take(&mut self, bytes: &[u8]) -> (usize, Option<Line>) {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let part = &bytes[..end.unwrap_or(bytes.len())];

@@ -1,6 +1,6 @@
-//! The transport over pipes, with a message on each line. The transport of the protocol's library skips each line that
-//! it cannot read. If such a line answers a call, the call would wait for its deadline. If it is a request, its client
-//! would wait too.
+//! The transport over pipes, with a message on each line. The transport of the protocol's library
+//! skips each line that it cannot read. If such a line answers a call, the call would wait for its
+//! deadline. If it is a request, its client would wait too.
 
 mod lines;
 mod refusal;
@@ -31,7 +31,8 @@ pub(crate) trait LineReader<Role: ServiceRole>: Send {
     /// Reads a line, which may have no message, or several.
     fn read(&mut self, line: &[u8]) -> Vec<Read<Role>>;
 
-    /// Reads the beginning of a line that has more bytes than are allowed. An error ends the connection.
+    /// Reads the beginning of a line that has more bytes than are allowed. An error ends the
+    /// connection.
     fn too_long(&mut self, begin: &[u8]) -> io::Result<Vec<Read<Role>>>;
 }
 

@@ -4,8 +4,8 @@ use std::{fmt, pin::Pin};
 
 use tracing::debug;
 
-/// An answer that was not taken yet. Until it is, nothing more is read from the side that it goes to, so there is only
-/// one.
+/// An answer that was not taken yet. Until it is, nothing more is read from the side that it goes
+/// to, so there is only one.
 #[derive(Default)]
 pub(crate) struct RefusalOnItsWay(Option<Pin<Box<dyn Future<Output = ()> + Send>>>);
 

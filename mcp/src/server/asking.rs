@@ -1,5 +1,5 @@
-//! Decides how a client's person is asked: by what its client shows, by its revision, and by which person its user
-//! wants asked.
+//! Decides how a client's person is asked: by what its client shows, by its revision, and by which
+//! person its user wants asked.
 
 use madang::{IdempotencyKey, approval::Digest};
 use rmcp::{

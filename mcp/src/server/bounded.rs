@@ -1,5 +1,5 @@
-//! Bounds the requests that a client has open at once. A request counts until its answer was taken, so a client that
-//! asks and does not read costs no more than the bound.
+//! Bounds the requests that a client has open at once. A request counts until its answer was taken,
+//! so a client that asks and does not read costs no more than the bound.
 
 use std::{
     collections::HashSet,
@@ -31,7 +31,8 @@ pub(super) struct Bounded<T> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Open(Arc<Mutex<HashSet<RequestId>>>);
 
-/// A request that is counted. If this is dropped before the request has come to the server, it is uncounted.
+/// A request that is counted. If this is dropped before the request has come to the server, it is
+/// uncounted.
 pub(super) struct Coming {
     open: Open,
     id: Option<RequestId>,
@@ -73,7 +74,8 @@ impl Open {
     }
 }
 
-/// The code for a client with too many open requests. It is in the range that JSON-RPC leaves to servers.
+/// The code for a client with too many open requests. It is in the range that JSON-RPC leaves to
+/// servers.
 const TOO_MANY: ErrorCode = ErrorCode(-32_050);
 
 impl<T> Bounded<T> {
@@ -86,8 +88,9 @@ impl<T> Bounded<T> {
         }
     }
 
-    /// Counts only answers, because over HTTP a request is refused before it comes here. The task of a session hands in
-    /// requests and takes refusals, so it would wait for a transport that waits for it.
+    /// Counts only answers, because over HTTP a request is refused before it comes here. The task
+    /// of a session hands in requests and takes refusals, so it would wait for a transport that
+    /// waits for it.
     #[cfg(feature = "http")]
     pub(super) fn counted(transport: T, open: Open) -> Self {
         Self { transport, open, is_counted: true, refusal: RefusalOnItsWay::default() }

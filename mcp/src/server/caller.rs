@@ -38,8 +38,8 @@ impl ToolCaller {
         Self { user, language, time_zone, may_decide: true, page, ask: AskWhere::Here }
     }
 
-    /// Sets the language of questions and reasons. By default it is that of the runtime, or else that of a call's
-    /// arguments.
+    /// Sets the language of questions and reasons. By default it is that of the runtime, or else
+    /// that of a call's arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
         self.language = Some(tag);
@@ -60,22 +60,24 @@ impl ToolCaller {
         self
     }
 
-    /// Lets no answer of this client decide. The person in front of the client is then asked on another device.
+    /// Lets no answer of this client decide. The person in front of the client is then asked on
+    /// another device.
     #[must_use]
     pub const fn without_decisions(mut self) -> Self {
         self.may_decide = false;
         self
     }
 
-    /// Sets the address of a page on which the user decides, for clients that show addresses and no forms.
+    /// Sets the address of a page on which the user decides, for clients that show addresses and no
+    /// forms.
     #[must_use]
     pub fn page(mut self, address: impl Into<Arc<str>>) -> Self {
         self.page = Some(address.into());
         self
     }
 
-    /// Returns whether the two callers share their sessions. A credential that may not decide shares none with one that
-    /// may, because it could answer the questions of the other.
+    /// Returns whether the two callers share their sessions. A credential that may not decide
+    /// shares none with one that may, because it could answer the questions of the other.
     #[cfg(feature = "http")]
     pub(super) fn is_same(&self, other: &Self) -> bool {
         self.user == other.user && self.may_decide == other.may_decide

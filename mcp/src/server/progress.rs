@@ -1,5 +1,5 @@
-//! Reports to a client how far its call has come, if the client has asked for that by a token. It passes on the tool's
-//! reports, and says from time to time that the call still runs.
+//! Reports to a client how far its call has come, if the client has asked for that by a token. It
+//! passes on the tool's reports, and says from time to time that the call still runs.
 
 use std::{pin::pin, time::Duration};
 
@@ -11,10 +11,11 @@ use rmcp::{
 };
 use tokio::time::{Instant, interval_at};
 
-/// The time between two reports of progress. It is shorter than the shortest wait after which clients and proxies give
-/// up.
+/// The time between two reports of progress. It is shorter than the shortest wait after which
+/// clients and proxies give up.
 const PERIOD: Duration = Duration::from_secs(10);
-/// What a report adds to the last number if it has nothing new, because the protocol wants each number above the last.
+/// What a report adds to the last number if it has nothing new, because the protocol wants each
+/// number above the last.
 const NEXT: f64 = 1e-6;
 const RUNS: &str = "The call runs.";
 const WAITS: &str = "The call waits for a decision of its user on another device.";

@@ -1,4 +1,5 @@
-//! Writes the request for an approval as an MCP form or an address, and reads what the answer means.
+//! Writes the request for an approval as an MCP form or an address, and reads what the answer
+//! means.
 
 use std::{borrow::ToOwned, sync::Arc};
 
@@ -26,16 +27,17 @@ pub(super) enum Answer {
     Decided(Decision),
     /// The person went to the page. What is decided there counts, and nothing here does.
     Elsewhere,
-    /// Neither a yes nor a no. The call ends with it, because a person who was told "cancelled" must find nothing done
-    /// later.
+    /// Neither a yes nor a no. The call ends with it, because a person who was told "cancelled"
+    /// must find nothing done later.
     Dismissed,
 }
 
-/// Returns what the client shows: the request in words, with a field to set or with the page's address.
+/// Returns what the client shows: the request in words, with a field to set or with the page's
+/// address.
 pub(super) fn asking(request: &ApprovalRequest, shape: &Shape) -> ElicitRequestParams {
     match shape {
-        // It keeps the sentence about "always", although only another device offers that: this text is stored, and the
-        // digest covers it.
+        // It keeps the sentence about "always", although only another device offers that: this text
+        // is stored, and the digest covers it.
         Shape::Form => form_of(request.text.to_string()),
         Shape::Page(address) => ElicitRequestParams::UrlElicitationParams {
             meta: None,
@@ -56,7 +58,8 @@ fn form_of(message: String) -> ElicitRequestParams {
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema }
 }
 
-/// Reads an answer. Only an accepted form whose `ok` is true is a yes. That an address was opened is not one.
+/// Reads an answer. Only an accepted form whose `ok` is true is a yes. That an address was opened
+/// is not one.
 pub(super) fn answer(given: &ElicitResult, shape: &Shape) -> Answer {
     let field = |name: &str| given.content.as_ref().and_then(|content| content.get(name));
     match given.action {

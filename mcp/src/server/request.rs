@@ -1,7 +1,7 @@
 //! Reads what a client writes, and says what is wrong if it is not a message.
 //!
-//! A request that cannot be read is answered with an error, under its id if that can be found. Without the answer the
-//! client would wait for ever.
+//! A request that cannot be read is answered with an error, under its id if that can be found.
+//! Without the answer the client would wait for ever.
 
 use std::{borrow::Cow, io};
 
@@ -23,8 +23,8 @@ use crate::{
 /// The most bytes of one message of a client, more than the arguments of any call may have.
 pub(super) const MAX_MESSAGE_BYTES: usize = 8 * 1024 * 1024;
 
-/// Reads the messages of a line or a body, or returns what answers one that is not a message. What needs no answer gets
-/// none.
+/// Reads the messages of a line or a body, or returns what answers one that is not a message. What
+/// needs no answer gets none.
 pub(super) fn read(bytes: &[u8]) -> Vec<Read<RoleServer>> {
     let text = String::from_utf8_lossy(bytes);
     let is_text = matches!(text, Cow::Borrowed(_));
@@ -83,8 +83,8 @@ fn of_list(parts: &[Value]) -> Vec<Read<RoleServer>> {
     if refused.is_empty() { vec![refusal(None)] } else { refused }
 }
 
-/// Refuses a message with this fault. An answer of the client that cannot be read ends its question, because it is not
-/// a yes.
+/// Refuses a message with this fault. An answer of the client that cannot be read ends its
+/// question, because it is not a yes.
 fn refused(text: &str, fault: ErrorData) -> Vec<Read<RoleServer>> {
     let members = top_members(text);
     let id = members.get("id").and_then(id_of);

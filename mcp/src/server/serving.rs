@@ -45,7 +45,8 @@ use crate::{looked_at::LookedAt, pipe::Pipe};
 const KEY: &str = "io.madang/idempotencyKey";
 /// The name of the only form for which a result asks.
 const QUESTION: &str = "question";
-/// How long a client may keep the list of tools, in milliseconds. The list changes only with a restart.
+/// How long a client may keep the list of tools, in milliseconds. The list changes only with a
+/// restart.
 const LIST_TTL_MS: u64 = 300_000;
 /// The most bytes of a request's id and of its progress token.
 const MAX_NAME_BYTES: usize = 256;
@@ -76,8 +77,8 @@ impl ToolServer {
         Ok(Self { runtime, caller, seal: Seal::random()?, left })
     }
 
-    /// Sets the language of questions and reasons. By default it is that of the runtime, or else that of a call's
-    /// arguments.
+    /// Sets the language of questions and reasons. By default it is that of the runtime, or else
+    /// that of a call's arguments.
     #[must_use]
     pub fn language(mut self, tag: LanguageTag) -> Self {
         self.caller = self.caller.language(tag);
@@ -91,15 +92,17 @@ impl ToolServer {
         self
     }
 
-    /// Serves a client over these streams, with a message on each line, until its input ends. A line that is not a
-    /// message is answered with an error. While 64 requests are open, another one is refused.
+    /// Serves a client over these streams, with a message on each line, until its input ends. A
+    /// line that is not a message is answered with an error. While 64 requests are open, another
+    /// one is refused.
     ///
-    /// The end of the input dismisses the calls whose questions are open, and so does dropping the future. A handler
-    /// that has begun commits. After the end of the input, its result is still written within five seconds.
+    /// The end of the input dismisses the calls whose questions are open, and so does dropping the
+    /// future. A handler that has begun commits. After the end of the input, its result is still
+    /// written within five seconds.
     ///
     /// # Errors
-    /// Returns [`McpServeError`] if the client does not begin as the protocol says, or if the connection fails. It is
-    /// not an error if the client leaves.
+    /// Returns [`McpServeError`] if the client does not begin as the protocol says, or if the
+    /// connection fails. It is not an error if the client leaves.
     pub async fn serve(
         self,
         input: impl AsyncRead + Send + Unpin + 'static,
@@ -171,7 +174,8 @@ impl ServerHandler for ToolServer {
             responses: params.input_responses.unwrap_or_default(),
         };
         let (key, ask) = self.ask(&caller, &context, shown)?;
-        // Without this, a client's words that nothing reads any more would be kept until the call ends.
+        // Without this, a client's words that nothing reads any more would be kept until the call
+        // ends.
         context.meta = RequestMetaObject::default();
         let call = Call::new(caller.user.clone(), &*params.name, arguments);
         let call = call.key(key).language(caller.language);
@@ -223,7 +227,8 @@ impl ToolServer {
         &self.caller
     }
 
-    /// Returns the key of a call, and how its person is asked. An answer counts only with the state of its question.
+    /// Returns the key of a call, and how its person is asked. An answer counts only with the state
+    /// of its question.
     fn ask(
         &self,
         caller: &ToolCaller,
@@ -278,7 +283,8 @@ impl ToolServer {
             Ask::NoPerson { .. } | Ask::Elsewhere | Ask::Now(..) => None,
         };
         while let Some(request) = progress.during(running.request()).await {
-            // A request comes again if the decision may have been lost. The person is not asked again.
+            // A request comes again if the decision may have been lost. The person is not asked
+            // again.
             let known = answered.as_ref().filter(|(digest, _)| *digest == request.digest);
             let answer = match (known, ask) {
                 (Some((_, answer)), _) => answer.clone(),
@@ -325,8 +331,8 @@ impl ToolServer {
         Ok(InputRequiredResult::new(Some(requests), Some(state)).into())
     }
 
-    /// Asks the client's person while the call waits. Returns `None` if the call ended meanwhile, for example by a
-    /// decision elsewhere.
+    /// Asks the client's person while the call waits. Returns `None` if the call ended meanwhile,
+    /// for example by a decision elsewhere.
     async fn asked(
         &self,
         peer: &Peer<RoleServer>,
@@ -367,7 +373,8 @@ impl ToolServer {
     }
 }
 
-/// A question to a client. It is taken back if this is dropped before the answer, as happens when a call is cancelled.
+/// A question to a client. It is taken back if this is dropped before the answer, as happens when a
+/// call is cancelled.
 struct OpenQuestion {
     peer: Peer<RoleServer>,
     id: Option<RequestId>,
@@ -383,8 +390,8 @@ impl Drop for OpenQuestion {
     }
 }
 
-/// Returns whether a name that a client gives its request is longer than it needs to be. Names are kept until the
-/// answer.
+/// Returns whether a name that a client gives its request is longer than it needs to be. Names are
+/// kept until the answer.
 fn is_long(name: &NumberOrString) -> bool {
     matches!(name, NumberOrString::String(text) if text.len() > MAX_NAME_BYTES)
 }

@@ -1,7 +1,9 @@
-//! Seals what a client of a revision without a handshake brings back with its answer: which call it answers, and which
-//! request it was shown. The seal is bound to the user, the tool and the arguments.
+//! Seals what a client of a revision without a handshake brings back with its answer: which call it
+//! answers, and which request it was shown. The seal is bound to the user, the tool and the
+//! arguments.
 //!
-//! It does not expire on its own. The request does, and an answer to a call that has ended returns that end.
+//! It does not expire on its own. The request does, and an answer to a call that has ended returns
+//! that end.
 
 use madang::{IdempotencyKey, UserId, approval::Digest};
 use rmcp::model::{RequestStateCodec, SealOptions};
@@ -40,7 +42,8 @@ impl Seal {
         self.0.seal_json_with(shown, &options).ok()
     }
 
-    /// Returns what was sealed. Returns `None` if it was sealed with another key, or for something else.
+    /// Returns what was sealed. Returns `None` if it was sealed with another key, or for something
+    /// else.
     pub(super) fn open(&self, sealed: &str, bound: &[u8]) -> Option<Shown> {
         self.0.open_json_with(sealed, bound).ok()
     }

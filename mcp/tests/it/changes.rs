@@ -1,4 +1,5 @@
-//! The list of tools is read once: what changes is refused until a restart, and what lies is left out.
+//! The list of tools is read once: what changes is refused until a restart, and what lies is left
+//! out.
 
 use madang::ledger::Effect;
 use madang_mcp::McpServers;

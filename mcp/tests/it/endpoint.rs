@@ -1,4 +1,5 @@
-//! The endpoint for HTTP answers under its own hosts and to its own origins alone, whatever guard stands before it.
+//! The endpoint for HTTP answers under its own hosts and to its own origins alone, whatever guard
+//! stands before it.
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};

@@ -12,7 +12,8 @@ use tokio::{
 
 use crate::support::ConfigFolder;
 
-/// The mode of a server that ends each stream at once and wants it to be asked for again without any pause.
+/// The mode of a server that ends each stream at once and wants it to be asked for again without
+/// any pause.
 pub(crate) const HASTY: &str = "hasty";
 
 /// A server over HTTP in this process, with the mind of the scripted one.

@@ -1,4 +1,5 @@
-//! What a tool looked like when it was first seen stays pinned until a person trusts what it looks like now.
+//! What a tool looked like when it was first seen stays pinned until a person trusts what it looks
+//! like now.
 
 use madang_mcp::{McpOffer, McpReview, McpServers, PinnedChange};
 use madang_test_support::mcp_server::{Script, tool};
@@ -166,7 +167,8 @@ async fn the_lock_is_its_owners_alone_and_nothing_is_read_or_written_through_a_l
     let lock = folder.notes().join("madang.mcp.lock");
     let other = folder.notes().join("other");
     fs::write(&other, "of another").unwrap();
-    // The name under which the file is written before it takes the place of the old one can be guessed.
+    // The name under which the file is written before it takes the place of the old one can be
+    // guessed.
     symlink(&other, lock.with_extension(format!("lock.{}", std::process::id()))).unwrap();
     offered(&folder, json!([tool("echo")])).await;
     assert_eq!(fs::read_to_string(&other).unwrap(), "of another");

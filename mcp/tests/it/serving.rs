@@ -1,4 +1,5 @@
-//! What the promises of our own server share: a runtime with three tools, and clients of both kinds of revisions.
+//! What the promises of our own server share: a runtime with three tools, and clients of both kinds
+//! of revisions.
 
 use std::{
     collections::VecDeque,
@@ -174,7 +175,8 @@ impl Client {
         self.shown.lock().unwrap().clone()
     }
 
-    /// What the client was told of the progress of its calls, and of questions that were taken back.
+    /// What the client was told of the progress of its calls, and of questions that were taken
+    /// back.
     pub(crate) fn heard(&self) -> Vec<Value> {
         self.heard.lock().unwrap().clone()
     }

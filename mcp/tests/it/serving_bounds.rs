@@ -1,4 +1,5 @@
-//! A client that asks for too much at once is told so, and one that does not read costs no more than the bound.
+//! A client that asks for too much at once is told so, and one that does not read costs no more
+//! than the bound.
 
 use std::{
     sync::{

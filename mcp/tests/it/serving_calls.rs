@@ -1,4 +1,5 @@
-//! Our own server: its list, calls that need no approval, and what a key, an end and a wrong request do.
+//! Our own server: its list, calls that need no approval, and what a key, an end and a wrong
+//! request do.
 
 use madang::ledger::Effect;
 use rmcp::model::ProtocolVersion;
@@ -107,7 +108,8 @@ async fn a_repeated_key_runs_once_and_another_call_under_it_is_refused() {
         assert_eq!(code(client.call(other).await), NOT_THERE);
         client.leave().await;
 
-        // The key is one of its user: for another it is another call, and gives nothing of this one.
+        // The key is one of its user: for another it is another call, and gives nothing of this
+        // one.
         let client = offered.client("lee", Person::out_of_reach(), &version).await;
         let theirs = client.call(keyed("write", json!("write"))).await.unwrap();
         assert_eq!(theirs["structuredContent"], json!({ "run": 3 }));

@@ -1,4 +1,5 @@
-//! A client whose message cannot be read is told so at once, over pipes and over HTTP, and its other messages count.
+//! A client whose message cannot be read is told so at once, over pipes and over HTTP, and its
+//! other messages count.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,5 @@
-//! What the promises share: a configuration in a folder of its own, a runtime with its tools, and waits with a deadline.
+//! What the promises share: a configuration in a folder of its own, a runtime with its tools, and
+//! waits with a deadline.
 
 use std::{
     path::{Path, PathBuf},

@@ -1,7 +1,8 @@
-//! Replaces the ids that tools give by ids that are the same in every run, because a model may answer differently for
-//! other ids.
+//! Replaces the ids that tools give by ids that are the same in every run, because a model may
+//! answer differently for other ids.
 //!
-//! They look like the originals (version 7, made within the same moments), so that they are no easier to copy.
+//! They look like the originals (version 7, made within the same moments), so that they are no
+//! easier to copy.
 
 use std::collections::HashMap;
 

@@ -9,17 +9,18 @@ use crate::toolkit::Toolkit;
 
 /// Run cases with a model, and score the results.
 ///
-/// A case has the rows before it, the user's texts, and the answers to questions. It expects calls, rows and words of
-/// the texts, and forbids others. Each case runs through the runtime on a fresh database. models/eval/README.md
-/// describes its form.
+/// A case has the rows before it, the user's texts, and the answers to questions. It expects calls,
+/// rows and words of the texts, and forbids others. Each case runs through the runtime on a fresh
+/// database. models/eval/README.md describes its form.
 #[derive(Debug, Parser)]
 #[command(name = "eval", version)]
 pub(crate) struct Args {
-    /// A file of cases: JSON lines, or sealed (.hex) with a hash beside it (.hex.sha256). May be repeated. Without it,
-    /// the open cases of this program.
+    /// A file of cases: JSON lines, or sealed (.hex) with a hash beside it (.hex.sha256). May be
+    /// repeated. Without it, the open cases of this program.
     #[arg(long, value_name = "FILE")]
     pub(crate) cases: Vec<PathBuf>,
-    /// Run the sealed cases of this program too. They are counted, and their content is not printed.
+    /// Run the sealed cases of this program too. They are counted, and their content is not
+    /// printed.
     #[arg(long = "sealed")]
     pub(crate) with_sealed: bool,
     /// Print the content of sealed cases too, which makes them worthless.
@@ -50,18 +51,19 @@ pub(crate) struct Args {
 /// The model that is judged.
 #[derive(Debug, Clone, Options)]
 pub(crate) struct ModelChoice {
-    /// The model: a GGUF file, such as one that `madang fetch` printed. Without it, the bundled model.
+    /// The model: a GGUF file, such as one that `madang fetch` printed. Without it, the bundled
+    /// model.
     #[arg(long, value_name = "PATH", conflicts_with = "script")]
     pub(crate) model: Option<PathBuf>,
     /// A script in place of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// A model that runs elsewhere: openai, anthropic, gemini or ollama, and its name. The key comes from
-    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`.
+    /// A model that runs elsewhere: openai, anthropic, gemini or ollama, and its name. The key
+    /// comes from `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`.
     #[arg(long, value_name = "PROVIDER:MODEL", conflicts_with_all = ["model", "script"])]
     pub(crate) remote: Option<RemoteName>,
-    /// The address of a server that speaks the provider's format, such as `http://127.0.0.1:8080/v1`. Its key comes from
-    /// `MADANG_REMOTE_KEY`.
+    /// The address of a server that speaks the provider's format, such as
+    /// `http://127.0.0.1:8080/v1`. Its key comes from `MADANG_REMOTE_KEY`.
     #[arg(long, value_name = "URL", requires = "remote")]
     pub(crate) remote_url: Option<String>,
     /// The tokens in which a remote model may think before it answers.
@@ -70,10 +72,12 @@ pub(crate) struct ModelChoice {
     /// The tokens of prompt and answer that Ollama gives room for. Without it, 16384.
     #[arg(long, value_name = "TOKENS", requires = "remote")]
     pub(crate) remote_context: Option<u32>,
-    /// The most tokens of a chat with its tools and the answer, up to those that the model was trained for.
+    /// The most tokens of a chat with its tools and the answer, up to those that the model was
+    /// trained for.
     #[arg(long, value_name = "TOKENS")]
     pub(crate) context: Option<u32>,
-    /// The layers that the graphics card keeps. Without it, all where this program was built for a card, else none.
+    /// The layers that the graphics card keeps. Without it, all where this program was built for a
+    /// card, else none.
     #[arg(long, value_name = "N")]
     pub(crate) gpu_layers: Option<u32>,
 }

@@ -1,7 +1,8 @@
 //! Compares arguments with the expectation of a case: exact values and a small set of matchers.
 //!
-//! `{"$ref":"name.path.0"}` is a value of an earlier result, `{"$one_of":[..]}` any of these, `{"$maybe":..}` this or
-//! nothing, `{"$contains":".."}` a text with this part, `{"$any":..}` anything, with an example.
+//! `{"$ref":"name.path.0"}` is a value of an earlier result, `{"$one_of":[..]}` any of these,
+//! `{"$maybe":..}` this or nothing, `{"$contains":".."}` a text with this part, `{"$any":..}`
+//! anything, with an example.
 
 use std::collections::HashMap;
 
@@ -56,8 +57,8 @@ pub(crate) fn fits(expected: &Value, given: Option<&Value>, known: &NamedResults
     }
 }
 
-/// Returns arguments that fit: resolved references, the first of several, the example. `Err` names a reference to a
-/// missing result.
+/// Returns arguments that fit: resolved references, the first of several, the example. `Err` names
+/// a reference to a missing result.
 pub(crate) fn example(expected: &Value, known: &NamedResults) -> Result<Value, String> {
     if let Some(matcher) = Matcher::of(expected) {
         return match matcher {

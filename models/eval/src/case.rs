@@ -46,8 +46,8 @@ pub(crate) enum Kind {
     Error,
 }
 
-/// A call: expected, played, or made before the chat, without a model and with the person's approval. Arguments of an
-/// expected call may have matchers, those of the others references.
+/// A call: expected, played, or made before the chat, without a model and with the person's
+/// approval. Arguments of an expected call may have matchers, those of the others references.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Call {

@@ -133,7 +133,8 @@ pub(crate) fn says_no(text: &str, language: Language) -> bool {
     }
 }
 
-/// Tells whether a text denies a write that happened: a sentence denies it and no sentence claims it.
+/// Tells whether a text denies a write that happened: a sentence denies it and no sentence claims
+/// it.
 pub(crate) fn denies_the_write(text: &str, language: Language) -> bool {
     if claims_a_write(text, language, Recording::Counts) {
         return false;

@@ -3,8 +3,10 @@
 //! - `args` parses the command line, and `model` loads the model.
 //! - `cases` reads files of `case`s and checks the seal of a sealed file.
 //! - `judging` chooses the cases, runs one after another, and prints the report.
-//! - `run` makes a fresh database, a session, and a person that answers as the case says. `tables` reads the rows.
-//! - `player` plays the past turns and passes the others to the model, with the stable ids of `aliases`.
+//! - `run` makes a fresh database, a session, and a person that answers as the case says. `tables`
+//!   reads the rows.
+//! - `player` plays the past turns and passes the others to the model, with the stable ids of
+//!   `aliases`.
 //! - `score` compares the calls (`arguments`), rows and texts (`claims`) with the expectation.
 //! - `report` counts the verdicts.
 //!

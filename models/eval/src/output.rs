@@ -60,7 +60,8 @@ pub(crate) fn failure(failure: &Failure) -> ExitCode {
     ExitCode::FAILURE
 }
 
-/// Replaces what a terminal obeys or hides by codes that a reader of JSON takes back. Line breaks, tabs and spaces stay.
+/// Replaces what a terminal obeys or hides by codes that a reader of JSON takes back. Line breaks,
+/// tabs and spaces stay.
 fn harmless(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);

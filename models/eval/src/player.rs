@@ -1,5 +1,5 @@
-//! Plays the turns that a case gives, and passes the others to the judged model, with ids that are the same in every
-//! run.
+//! Plays the turns that a case gives, and passes the others to the judged model, with ids that are
+//! the same in every run.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,5 @@
-//! Runs one case through the real runtime: a fresh database, a session, and a person that answers as the case says.
+//! Runs one case through the real runtime: a fresh database, a session, and a person that answers
+//! as the case says.
 
 use std::sync::{
     Arc,
@@ -118,7 +119,8 @@ pub(crate) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     Ok(seen)
 }
 
-/// Sets limits that end only a hanging tool: a pause of the machine must not count against the model.
+/// Sets limits that end only a hanging tool: a pause of the machine must not count against the
+/// model.
 fn limits() -> Limits {
     let mut limits = Limits::default();
     // Shorter than the time after which waiting callers learn that the store does not answer.

@@ -1,4 +1,5 @@
-//! The tables that cases may ask for, in the words of the toolkits, independent of their real tables.
+//! The tables that cases may ask for, in the words of the toolkits, independent of their real
+//! tables.
 
 use std::path::Path;
 
@@ -52,7 +53,8 @@ const TABLES: &[Table] = &[
     },
     Table {
         name: "blocks",
-        // `parent` is the text of the containing block, `place` the position among its siblings, from 0.
+        // `parent` is the text of the containing block, `place` the position among its siblings,
+        // from 0.
         columns: &[USER, "page", "content", "parent", "place"],
         select: "SELECT page.user_id AS user, page.title AS page, block.content AS content, above.content AS parent, \
             row_number() OVER (PARTITION BY block.page, block.parent ORDER BY block.position, block.number) - 1 AS place \

@@ -1,5 +1,5 @@
-//! The program as a person runs it: cases are scored and printed; bad files are told in one sentence; sealed ones are not
-//! shown.
+//! The program as a person runs it: cases are scored and printed; bad files are told in one
+//! sentence; sealed ones are not shown.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::{

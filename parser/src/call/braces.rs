@@ -1,4 +1,5 @@
-//! Reads and writes arguments as Gemma does: `{key:value}` with bare keys, and strings between marks instead of quotes.
+//! Reads and writes arguments as Gemma does: `{key:value}` with bare keys, and strings between
+//! marks instead of quotes.
 
 use serde_json::Value;
 
@@ -41,7 +42,8 @@ pub(super) fn to_json(text: &str, quote: &str) -> Option<String> {
     (open.is_empty() && serde_json::from_str::<Value>(&json).is_ok()).then_some(json)
 }
 
-/// Returns a number, a truth value or null, which are written as in JSON. Returns `None` for any other text.
+/// Returns a number, a truth value or null, which are written as in JSON. Returns `None` for any
+/// other text.
 fn plain(bare: &str) -> Option<&str> {
     match serde_json::from_str(bare).ok()? {
         Value::Null | Value::Bool(_) | Value::Number(_) => Some(bare),
@@ -49,7 +51,8 @@ fn plain(bare: &str) -> Option<&str> {
     }
 }
 
-/// Writes a value. Returns `None` if it contains a string or a key that cannot be written in this form.
+/// Writes a value. Returns `None` if it contains a string or a key that cannot be written in this
+/// form.
 pub fn literal(value: &Value, quote: &str) -> Option<String> {
     Some(match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),

@@ -66,8 +66,8 @@ impl Items {
         }
     }
 
-    /// Returns the text before the number and the text from there to the arguments. The first is `None` if the form has
-    /// no number. `blank` follows each colon and comma.
+    /// Returns the text before the number and the text from there to the arguments. The first is
+    /// `None` if the form has no number. `blank` follows each colon and comma.
     pub fn head(&self, name: &str, blank: &str) -> (Option<String>, String) {
         match (self.name, self.id) {
             (None, _) => (None, format!("{{\"{name}\":{blank}")),

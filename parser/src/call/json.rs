@@ -1,4 +1,5 @@
-//! Reads members of JSON objects as models write them, and writes JSON in the form that models were trained on.
+//! Reads members of JSON objects as models write them, and writes JSON in the form that models were
+//! trained on.
 //!
 //! Reading builds no values, so JSON that is broken or cut off can be read at any depth.
 
@@ -40,8 +41,8 @@ impl JsonScan {
     }
 }
 
-/// Returns the raw text of an object's member. It ends with the text if the value is cut off. Returns `None` if there
-/// is no such member, or if the object is broken before it.
+/// Returns the raw text of an object's member. It ends with the text if the value is cut off.
+/// Returns `None` if there is no such member, or if the object is broken before it.
 pub(super) fn member<'a>(object: &'a str, wanted: &str) -> Option<&'a str> {
     let mut rest = object.trim_start().strip_prefix('{')?;
     loop {
@@ -92,13 +93,14 @@ fn value_len(text: &str) -> usize {
     text.len()
 }
 
-/// Writes JSON as Python does, with blanks after `,` and `:` and without ASCII escapes. Models were trained on this
-/// form.
+/// Writes JSON as Python does, with blanks after `,` and `:` and without ASCII escapes. Models were
+/// trained on this form.
 pub fn write(value: &Value, indent: Option<usize>) -> String {
     write_with(value, indent, None)
 }
 
-/// Writes JSON with these two texts after items and after keys. Without them it writes as [`write()`] does.
+/// Writes JSON with these two texts after items and after keys. Without them it writes as
+/// [`write()`] does.
 pub fn write_with(value: &Value, indent: Option<usize>, separators: Option<[&str; 2]>) -> String {
     let [item, key] = separators.unwrap_or([if indent.is_some() { "," } else { ", " }, ": "]);
     let lines = indent.map(|indent| " ".repeat(indent));

@@ -1,7 +1,8 @@
 //! The kinds of JSON values that a schema allows, and how a value without quotes is read by them.
 //!
-//! A family that writes values between tags writes a text as it is, and anything else as JSON. So the schema of the
-//! tool decides whether `2` is a text or a number. The reader and the constraint both decide it here, and so alike.
+//! A family that writes values between tags writes a text as it is, and anything else as JSON. So
+//! the schema of the tool decides whether `2` is a text or a number. The reader and the constraint
+//! both decide it here, and so alike.
 
 use madang_actors::protocol::ToolSpec;
 use serde_json::Value;
@@ -28,13 +29,14 @@ impl Kinds {
     const NONE: Self = Self(0);
     const ANY: Self = Self(63);
 
-    /// Returns the kinds that `schema`, a part of `root`, allows. Returns all kinds if the schema does not say, or if
-    /// it is nested too deeply to be followed.
+    /// Returns the kinds that `schema`, a part of `root`, allows. Returns all kinds if the schema
+    /// does not say, or if it is nested too deeply to be followed.
     pub fn of(root: &Value, schema: &Value) -> Self {
         Self::within(root, schema, MAX_DEPTH)
     }
 
-    /// Returns the kinds of a tool's argument. Returns all kinds if the tool or the argument is unknown.
+    /// Returns the kinds of a tool's argument. Returns all kinds if the tool or the argument is
+    /// unknown.
     pub(super) fn of_argument(tool: Option<&ToolSpec>, key: &str) -> Self {
         let argument = tool.and_then(|tool| {
             let root = &*tool.parameters;
@@ -148,7 +150,8 @@ fn union(kinds: impl Iterator<Item = Kinds>) -> Kinds {
     kinds.fold(Kinds::NONE, Kinds::or)
 }
 
-/// Reads JSON, or what Python writes in its place, as some templates do. Returns the kind and the JSON.
+/// Reads JSON, or what Python writes in its place, as some templates do. Returns the kind and the
+/// JSON.
 fn json(text: &str) -> Option<(Kinds, String)> {
     let kind = |json: &str| serde_json::from_str(json).ok().map(|value| Kinds::of_value(&value));
     if let Some(kind) = kind(text) {

@@ -1,4 +1,5 @@
-//! Reads and writes calls that have the name and the arguments, as JSON, between texts of the family.
+//! Reads and writes calls that have the name and the arguments, as JSON, between texts of the
+//! family.
 
 use madang_actors::protocol::WantedCall;
 
@@ -24,7 +25,8 @@ impl Marks {
     /// The base of the rows: a block is one call, and nothing surrounds it.
     pub(crate) const BASE: Self = Self { before: "", between: &[], after: "", separator: None };
 
-    /// Reads a whole call. Returns [`Malformed`] if it has no arguments, or no name between the texts of the family.
+    /// Reads a whole call. Returns [`Malformed`] if it has no arguments, or no name between the
+    /// texts of the family.
     pub(super) fn read(&self, call: &str) -> Result<WantedCall, Malformed> {
         let (head, arguments) = call.split_at(call.find('{').ok_or(Malformed)?);
         let head = match self.before.trim().rsplit(ID).next() {

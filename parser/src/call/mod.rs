@@ -1,8 +1,10 @@
-//! Reads a tool call as a model wrote it, as far as possible, so that the model can be told what is wrong with it.
+//! Reads a tool call as a model wrote it, as far as possible, so that the model can be told what is
+//! wrong with it.
 //!
-//! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, Python (`python`), the family's own
-//! texts around the arguments (`marks`), or each argument between `tags`. By the rules of the form, `scan` finds the
-//! end of a call while text still arrives. `read` then takes the name and the arguments out of the call:
+//! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, Python
+//! (`python`), the family's own texts around the arguments (`marks`), or each argument between
+//! `tags`. By the rules of the form, `scan` finds the end of a call while text still arrives.
+//! `read` then takes the name and the arguments out of the call:
 //!
 //! ```text
 //! call:save{title:<|"|>Plan<|"|>}   gives   save, {"title":"Plan"}
@@ -12,8 +14,8 @@
 //!
 //! Invariants:
 //! - A call without a name is malformed, and so is a call between tags without its end.
-//! - Arguments become JSON if they can be read. Broken ones stay as the model wrote them, and the dispatcher reports
-//!   them. No reader repairs or guesses a value.
+//! - Arguments become JSON if they can be read. Broken ones stay as the model wrote them, and the
+//!   dispatcher reports them. No reader repairs or guesses a value.
 //! - No input panics or overflows the stack, however deep it is nested.
 
 pub mod braces;
@@ -108,9 +110,9 @@ impl CallForm {
         }
     }
 
-    /// Reads a call, with the separator before it. Arguments become JSON if possible, and otherwise keep the model's
-    /// text. The schemas in `tools` say which kind a value between tags has. Returns [`Malformed`] if the call names no
-    /// tool or is not in this form.
+    /// Reads a call, with the separator before it. Arguments become JSON if possible, and otherwise
+    /// keep the model's text. The schemas in `tools` say which kind a value between tags has.
+    /// Returns [`Malformed`] if the call names no tool or is not in this form.
     pub(crate) fn read(self, call: &str, tools: &[ToolSpec]) -> Result<WantedCall, Malformed> {
         let is_list = self.rules(&[]).is_list;
         let call = if is_list { call.trim_start_matches(is_separator) } else { call.trim() };
@@ -140,8 +142,8 @@ impl CallForm {
         }
     }
 
-    /// Writes a call as the model would, for templates that write none. `arguments` is JSON, unless the model wrote it
-    /// broken.
+    /// Writes a call as the model would, for templates that write none. `arguments` is JSON, unless
+    /// the model wrote it broken.
     pub fn write(self, name: &str, arguments: &str) -> String {
         let quoted = Value::from(name);
         match self {
@@ -176,7 +178,8 @@ impl CallForm {
         }
     }
 
-    /// Returns the text between two calls of a block. Returns `None` if a block is one call, or a list in brackets.
+    /// Returns the text between two calls of a block. Returns `None` if a block is one call, or a
+    /// list in brackets.
     pub fn separator(self) -> Option<&'static str> {
         match self {
             Self::Marked(marks) => marks.separator,

@@ -4,7 +4,8 @@ use serde_json::Value;
 
 use super::json;
 
-/// Reads arguments, with the parentheses around them, as a JSON object. Returns `None` if the text is broken.
+/// Reads arguments, with the parentheses around them, as a JSON object. Returns `None` if the text
+/// is broken.
 pub(super) fn to_json(text: &str) -> Option<String> {
     let mut json = String::new();
     // The closing marks of the open brackets, in Python and in JSON.
@@ -73,8 +74,8 @@ fn plain(word: &str) -> Option<&str> {
     })
 }
 
-/// Splits a text into the string before its closing quote and the rest after the quote. Returns `None` if the quote is
-/// missing.
+/// Splits a text into the string before its closing quote and the rest after the quote. Returns
+/// `None` if the quote is missing.
 fn string(text: &str, quote: char) -> Option<(String, &str)> {
     let mut units: Vec<u16> = Vec::new();
     let mut letters = text.char_indices();
@@ -143,7 +144,8 @@ fn written(value: &Value) -> String {
     }
 }
 
-/// Lists all forms in which a call may write a value: with either quote, and with the words of Python or of JSON.
+/// Lists all forms in which a call may write a value: with either quote, and with the words of
+/// Python or of JSON.
 pub fn literals(value: &Value) -> Vec<String> {
     let mut ways = vec![written(value), json::write(value, None)];
     if let Value::String(text) = value

@@ -1,4 +1,5 @@
-//! Finds the ends of calls in a block while text still arrives, by tags or by brackets outside of quotes.
+//! Finds the ends of calls in a block while text still arrives, by tags or by brackets outside of
+//! quotes.
 
 /// The syntax of a block of calls.
 #[derive(Debug, Clone, Copy)]
@@ -58,8 +59,8 @@ impl Scan {
         }
     }
 
-    /// Reads on in `text` and returns the next end, or `None` if more text must come first. `text` begins with the
-    /// block, or after the last call that was returned, which the caller removes.
+    /// Reads on in `text` and returns the next end, or `None` if more text must come first. `text`
+    /// begins with the block, or after the last call that was returned, which the caller removes.
     pub(crate) fn look(&mut self, text: &str) -> Option<Seen> {
         match self {
             Self::Brackets(scan) => scan.look(text),
@@ -161,7 +162,8 @@ pub(super) struct TagRules {
     pub(super) ends: &'static [&'static str],
 }
 
-/// Follows a block of calls between tags. Inside a value, only the tag that ends it means something.
+/// Follows a block of calls between tags. Inside a value, only the tag that ends it means
+/// something.
 #[derive(Debug, Clone)]
 pub(crate) struct TagScan {
     rules: TagRules,

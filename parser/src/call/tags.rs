@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use super::{Malformed, TagRules, json, kinds::Kinds, wanted};
 
-/// The texts of a family around the name, the keys and the values. We write the blanks at their ends. In a call that is
-/// read, blanks may be missing or added there.
+/// The texts of a family around the name, the keys and the values. We write the blanks at their
+/// ends. In a call that is read, blanks may be missing or added there.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Tags {
     /// The text before the name.
@@ -17,8 +17,8 @@ pub struct Tags {
     pub key: &'static str,
     /// The text after a key.
     pub keyed: &'static str,
-    /// The texts before a value: before a text, and before any other value. If they are the same, the schema says which
-    /// it is.
+    /// The texts before a value: before a text, and before any other value. If they are the same,
+    /// the schema says which it is.
     pub value: [&'static str; 2],
     /// The text after a value.
     pub end: &'static str,
@@ -31,7 +31,8 @@ pub struct Tags {
 }
 
 impl Tags {
-    /// Reads a whole call. Returns [`Malformed`] if it has no end, because the model may have meant more arguments.
+    /// Reads a whole call. Returns [`Malformed`] if it has no end, because the model may have meant
+    /// more arguments.
     pub(super) fn read(&self, call: &str, tools: &[ToolSpec]) -> Result<WantedCall, Malformed> {
         let [before, named, key, keyed, end, after] =
             [self.before, self.named, self.key, self.keyed, self.end, self.after].map(str::trim);

@@ -1,5 +1,5 @@
-//! Gemma 3, whose template knows no tools. If it is asked to call one, it answers with `{"name": .., "parameters":
-//! {..}}`.
+//! Gemma 3, whose template knows no tools. If it is asked to call one, it answers with
+//! `{"name": .., "parameters": {..}}`.
 
 use super::{Family, Opening, THINK};
 use crate::call::CallForm;

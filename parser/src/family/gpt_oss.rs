@@ -1,4 +1,5 @@
-//! gpt-oss, which writes messages in channels. A call is a message whose header names a tool, `to=functions.NAME`.
+//! gpt-oss, which writes messages in channels. A call is a message whose header names a tool,
+//! `to=functions.NAME`.
 
 use super::{Family, Opening};
 use crate::{

@@ -3,8 +3,8 @@
 use super::{Family, Opening, THINK};
 use crate::call::CallForm;
 
-/// The family of Hermes. If its template lists no tools, nothing does: a model that was trained on its tools needs no
-/// list.
+/// The family of Hermes. If its template lists no tools, nothing does: a model that was trained on
+/// its tools needs no list.
 pub const HERMES: Family = Family {
     name: "hermes",
     opening: Opening::Marker("<tool_call>"),

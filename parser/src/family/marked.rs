@@ -1,4 +1,5 @@
-//! Families that write a call as its name and its arguments as JSON, between texts of their own: one row each.
+//! Families that write a call as its name and its arguments as JSON, between texts of their own:
+//! one row each.
 
 use super::{Family, Opening, THINK};
 use crate::call::{CallForm, Marks};

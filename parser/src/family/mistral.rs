@@ -1,4 +1,5 @@
-//! Mistral up to Small 3.1: a list of objects after `[TOOL_CALLS]`. Later ones are rows of `marked`.
+//! Mistral up to Small 3.1: a list of objects after `[TOOL_CALLS]`. Later ones are rows of
+//! `marked`.
 
 use super::{Family, Opening};
 use crate::call::{CallForm, Items};

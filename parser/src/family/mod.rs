@@ -1,19 +1,21 @@
-//! The known families of models: how each one opens, writes and closes a tool call, frames its messages, and is told
-//! about its tools.
+//! The known families of models: how each one opens, writes and closes a tool call, frames its
+//! messages, and is told about its tools.
 //!
-//! Each family is one constant, in a file of its own or as a row of a table (`marked`, `tagged`, `listed`). All other
-//! code is common to them:
+//! Each family is one constant, in a file of its own or as a row of a table (`marked`, `tagged`,
+//! `listed`). All other code is common to them:
 //! - [`call`](crate::call) reads and writes calls in the family's form.
 //! - The [`Parser`](crate::Parser) finds the family's markers in the stream.
-//! - `madang-llama` chooses the family by trying the model's template, in the order of [`FAMILIES`]. It constrains
-//!   calls to the family's form, and keeps the family's markers out of the text of users and tools.
+//! - `madang-llama` chooses the family by trying the model's template, in the order of
+//!   [`FAMILIES`]. It constrains calls to the family's form, and keeps the family's markers out of
+//!   the text of users and tools.
 //!
 //! A model of no known family uses `envelope`: JSON that the system text describes.
 //!
 //! Invariants:
-//! - The name of a model plays no part. A family is known by what the template writes, or by its marker in the
-//!   vocabulary.
-//! - A more particular form comes before a plainer one, because its calls could be read as the plainer one.
+//! - The name of a model plays no part. A family is known by what the template writes, or by its
+//!   marker in the vocabulary.
+//! - A more particular form comes before a plainer one, because its calls could be read as the
+//!   plainer one.
 
 mod envelope;
 mod function_gemma;
@@ -60,10 +62,11 @@ pub struct Family {
     pub closing: &'static [&'static str],
     /// The marks around the model's thinking.
     pub thinking: [&'static str; 2],
-    /// Other texts that mean something in this family's prompts. They must not come out of foreign texts, whether they
-    /// have a token of their own or not.
+    /// Other texts that mean something in this family's prompts. They must not come out of foreign
+    /// texts, whether they have a token of their own or not.
     pub frames: &'static [&'static str],
-    /// The instruction to write a call, for models whose templates list no tools. `None` if a model needs none.
+    /// The instruction to write a call, for models whose templates list no tools. `None` if a model
+    /// needs none.
     pub instruction: Option<&'static str>,
 }
 
@@ -78,7 +81,8 @@ pub enum Opening {
     Answer(&'static str),
 }
 
-/// All families, the most particular first. A model of no other family uses the last one, the envelope.
+/// All families, the most particular first. A model of no other family uses the last one, the
+/// envelope.
 pub const FAMILIES: [&Family; 32] = [
     &GEMMA_4,
     &FUNCTION_GEMMA,

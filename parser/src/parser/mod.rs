@@ -1,5 +1,5 @@
-//! Separates text for the person, thinking and tool calls in a stream. The result is the same however the text is
-//! split.
+//! Separates text for the person, thinking and tool calls in a stream. The result is the same
+//! however the text is split.
 
 use std::sync::Arc;
 
@@ -25,8 +25,8 @@ pub enum Segment {
     Malformed(WantedCall),
 }
 
-/// Reads one answer as it arrives. Text is released as soon as it cannot begin a marker. Blank space at the beginning
-/// and the end of the text is dropped.
+/// Reads one answer as it arrives. Text is released as soon as it cannot begin a marker. Blank
+/// space at the beginning and the end of the text is dropped.
 #[derive(Debug, Clone)]
 pub struct Parser {
     family: &'static Family,
@@ -91,7 +91,8 @@ impl Parser {
         {
             signs.add(opening, Sign::Call);
         }
-        // The text may well be named in the middle of an answer. At its beginning it is a call even without a token.
+        // The text may well be named in the middle of an answer. At its beginning it is a call even
+        // without a token.
         if let Some(foreign) =
             self.foreign.as_ref().filter(|text| self.has_tools && signs.guards(text))
         {
@@ -110,13 +111,15 @@ impl Parser {
         self
     }
 
-    /// Offers these tools. If there are none, the answer is nothing but text, since no call is allowed.
+    /// Offers these tools. If there are none, the answer is nothing but text, since no call is
+    /// allowed.
     pub fn offering(self, tools: Arc<[ToolSpec]>) -> Self {
         let guarded = self.signs.guarded();
         Self { has_tools: !tools.is_empty(), tools, ..self }.signed(guarded)
     }
 
-    /// Lets only [`open_call`](Self::open_call) open a call. The marker in ordinary text is then text.
+    /// Lets only [`open_call`](Self::open_call) open a call. The marker in ordinary text is then
+    /// text.
     pub fn opened_by_token(mut self) -> Self {
         self.opens_by_token = true;
         let guarded = self.signs.guarded();
@@ -134,8 +137,8 @@ impl Parser {
         Self { foreign, ..self }.signed(guarded)
     }
 
-    /// Opens a call by its token, and returns whether it did. It does not inside another call, a header or thinking,
-    /// without tools, or after a stop text.
+    /// Opens a call by its token, and returns whether it did. It does not inside another call, a
+    /// header or thinking, without tools, or after a stop text.
     pub fn open_call(&mut self, found: &mut Vec<Segment>) -> bool {
         let may_open = match self.state {
             State::Start | State::Text | State::AfterCalls => self.has_tools && !self.is_stopped,
@@ -149,7 +152,8 @@ impl Parser {
         may_open
     }
 
-    /// Returns the part of the open block of calls that was not yet read. Returns `None` if no block is open.
+    /// Returns the part of the open block of calls that was not yet read. Returns `None` if no
+    /// block is open.
     pub fn open_block(&self) -> Option<&str> {
         matches!(self.state, State::Calls(_)).then_some(self.rest.as_str())
     }
@@ -159,8 +163,8 @@ impl Parser {
         self.is_stopped
     }
 
-    /// Adds the next piece of the stream, and appends to `found` what can be told of it. Text that follows text there
-    /// is joined to it, and so is thinking.
+    /// Adds the next piece of the stream, and appends to `found` what can be told of it. Text that
+    /// follows text there is joined to it, and so is thinking.
     pub fn push(&mut self, piece: &str, found: &mut Vec<Segment>) {
         if self.is_stopped {
             return;
@@ -182,7 +186,8 @@ impl Parser {
         while self.step(found) {}
     }
 
-    /// Ends the stream. If it was cut off, an open call is dropped. If not, the call is read as far as it goes.
+    /// Ends the stream. If it was cut off, an open call is dropped. If not, the call is read as far
+    /// as it goes.
     pub fn finish(&mut self, was_cut_off: bool, found: &mut Vec<Segment>) {
         let rest = std::mem::take(&mut self.rest);
         match &self.state {

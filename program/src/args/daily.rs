@@ -1,4 +1,5 @@
-//! Options of the daily commands: chat, tools, call, ledger, forget, fetch, and the engine that they start.
+//! Options of the daily commands: chat, tools, call, ledger, forget, fetch, and the engine that
+//! they start.
 
 use std::path::PathBuf;
 
@@ -56,11 +57,12 @@ pub(crate) struct Call {
     /// The tool's arguments, a JSON object; `-` reads them from standard input.
     #[arg(value_name = "JSON", allow_hyphen_values = true)]
     pub(crate) arguments: String,
-    /// The answer to the question of a call that must be confirmed. Without it no question is asked, and the call does
-    /// not run.
+    /// The answer to the question of a call that must be confirmed. Without it no question is
+    /// asked, and the call does not run.
     #[arg(long)]
     confirm: Option<Answer>,
-    /// The chat to append the call to; it is created if it does not exist. Without it, a chat of its own.
+    /// The chat to append the call to; it is created if it does not exist. Without it, a chat of
+    /// its own.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
@@ -74,14 +76,16 @@ pub(crate) struct Ledger {
     /// Print only the calls of this chat.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
-    /// Check the chain of hashes and every call's steps instead, and print each chat's head, to be kept elsewhere.
+    /// Check the chain of hashes and every call's steps instead, and print each chat's head, to be
+    /// kept elsewhere.
     #[arg(long = "verify")]
     pub(crate) is_to_verify: bool,
-    /// The head of this chat that an earlier check printed: checks that nothing before it has changed.
+    /// The head of this chat that an earlier check printed: checks that nothing before it has
+    /// changed.
     #[arg(long, value_name = "HASH", value_parser = head, requires = "is_to_verify", requires = "session")]
     pub(crate) head: Option<Digest>,
-    /// Add a fresh seal key before the others: it seals from the next start on, and older keys still vouch for older
-    /// seals.
+    /// Add a fresh seal key before the others: it seals from the next start on, and older keys
+    /// still vouch for older seals.
     #[arg(long = "rotate-seal-key", conflicts_with_all = ["is_to_verify", "session"])]
     pub(crate) is_to_rotate: bool,
     #[command(flatten)]
@@ -102,8 +106,8 @@ pub(crate) struct Forget {
     /// The person that orders it, which stays on record. Without it, the name in `$USER`.
     #[arg(long, value_name = "ID", value_parser = user, default_value_t = usual_user(), hide_default_value = true)]
     pub(crate) by: UserId,
-    /// A folder that keeps the user's notes as files. Files that a person changed stay and are reported; the others are
-    /// removed. The folder beside the database is removed in any case.
+    /// A folder that keeps the user's notes as files. Files that a person changed stay and are
+    /// reported; the others are removed. The folder beside the database is removed in any case.
     #[arg(long, value_name = "PATH")]
     pub(crate) workspace: Option<PathBuf>,
     /// The file of tokens of a server, from which the user's are removed. Without it, the file
@@ -119,7 +123,8 @@ pub(crate) struct Forget {
 
 #[derive(Debug, Options)]
 pub(crate) struct Fetch {
-    /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF; without COMMIT, the newest commit.
+    /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF; without COMMIT, the
+    /// newest commit.
     #[arg(value_name = "OWNER/REPO[:QUANT][@COMMIT]")]
     pub(crate) name: HubName,
     /// The checksum that the model's (first) file must have.

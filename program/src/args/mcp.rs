@@ -1,4 +1,5 @@
-//! Options of `madang mcp`: our tools for MCP clients, a look at MCP servers, and trust in what their tools look like now.
+//! Options of `madang mcp`: our tools for MCP clients, a look at MCP servers, and trust in what
+//! their tools look like now.
 
 use std::path::PathBuf;
 
@@ -12,29 +13,33 @@ use crate::language::LanguageChoice;
 pub(crate) enum McpOrder {
     /// Offer the tools to the MCP client that starts this command, over standard input and output.
     ///
-    /// A tool that must be confirmed asks the client's person, by elicitation. A client without elicitation gets an
-    /// error, and the tool does not run. The command ends with its input, or with a signal: open questions end, and
-    /// running tools finish.
+    /// A tool that must be confirmed asks the client's person, by elicitation. A client without
+    /// elicitation gets an error, and the tool does not run. The command ends with its input, or
+    /// with a signal: open questions end, and running tools finish.
     ///
-    /// Beside a running chat or server of the same database it is refused. `madang serve` offers both: the chat is its page,
-    /// and clients reach the tools by its address, under /mcp.
+    /// Beside a running chat or server of the same database it is refused. `madang serve` offers
+    /// both: the chat is its page, and clients reach the tools by its address, under /mcp.
     Serve(Box<McpServe>),
-    /// Start the servers of a file and list their tools: what a call of each asks, and all that the model would read.
+    /// Start the servers of a file and list their tools: what a call of each asks, and all that the
+    /// model would read.
     ///
-    /// Each server has a fingerprint of its tools with their descriptions, arguments and hints. Nothing is kept.
+    /// Each server has a fingerprint of its tools with their descriptions, arguments and hints.
+    /// Nothing is kept.
     List {
         /// The file with the servers, as for `madang chat --mcp FILE`.
         #[arg(value_name = "FILE")]
         file: PathBuf,
     },
-    /// Pin the tools of a server. A tool that is new at a server or differs from its pin is left out until then.
+    /// Pin the tools of a server. A tool that is new at a server or differs from its pin is left
+    /// out until then.
     ///
     /// Without a fingerprint the tools are shown, and a question is asked first.
     Trust {
         /// The name of the server in the file.
         #[arg(value_name = "SERVER")]
         server: String,
-        /// The fingerprint from `madang mcp list`. Nothing is pinned where the server says anything else now.
+        /// The fingerprint from `madang mcp list`. Nothing is pinned where the server says anything
+        /// else now.
         #[arg(value_name = "FINGERPRINT")]
         fingerprint: Option<String>,
         /// The file with the servers. The pins lie beside it, in `madang.mcp.lock`.

@@ -6,7 +6,8 @@ use super::shared::{Database, Person, Workspace};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Notes {
-    /// Write the files of the workspace anew if they differ from the pages, and print the changes as JSON.
+    /// Write the files of the workspace anew if they differ from the pages, and print the changes
+    /// as JSON.
     ///
     /// A file that was edited does not change its page: it is kept beside, under another name.
     Repair(Repair),

@@ -22,14 +22,15 @@ pub(crate) struct Serve {
     pub(crate) tools: ToolOptions,
     #[command(flatten)]
     pub(crate) mcp: McpChoice,
-    /// The address to listen on: ADDRESS:PORT, unix:PATH, or fd:N for an inherited socket. Can be given several times.
+    /// The address to listen on: ADDRESS:PORT, unix:PATH, or fd:N for an inherited socket. Can be
+    /// given several times.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8137")]
     pub(crate) listen: Vec<ListenAddress>,
     /// The address under which browsers reach the server, such as that of a proxy with TLS.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<WebOrigin>,
-    /// The file of tokens, which `madang token` changes. Without it, the one beside the database with `.tokens`
-    /// behind its name, and one more token for the user, made at the first start.
+    /// The file of tokens, which `madang token` changes. Without it, the one beside the database
+    /// with `.tokens` behind its name, and one more token for the user, made at the first start.
     #[arg(long, value_name = "FILE", conflicts_with = "is_open")]
     pub(crate) tokens: Option<PathBuf>,
     #[command(flatten)]
@@ -39,7 +40,8 @@ pub(crate) struct Serve {
     /// Ask for no token. Only on loopback addresses and Unix sockets.
     #[arg(long = "open")]
     pub(crate) is_open: bool,
-    /// What requests without a token may do, separated by commas: chat, decide, tools, admin. Without it, all but admin.
+    /// What requests without a token may do, separated by commas: chat, decide, tools, admin.
+    /// Without it, all but admin.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = scope, requires = "is_open")]
     pub(crate) open_scope: Vec<TokenScope>,
     /// A site whose pages may call this server with a token. Can be given several times.
@@ -48,11 +50,12 @@ pub(crate) struct Serve {
     /// What a lost connection does to the turn that it reads: the turn goes on, or is dismissed.
     #[arg(long, value_name = "POLICY", default_value = "continue")]
     on_disconnect: LeftTurn,
-    /// How many seconds an approval request stays open. Behind them its call expires, and nothing runs.
+    /// How many seconds an approval request stays open. Behind them its call expires, and nothing
+    /// runs.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = some_seconds)]
     pub(crate) decision_timeout: Duration,
-    /// Measure, and give the metrics under /metrics. On this address they need no token; on the other addresses they
-    /// need one with the scope admin. Can be given several times.
+    /// Measure, and give the metrics under /metrics. On this address they need no token; on the
+    /// other addresses they need one with the scope admin. Can be given several times.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Vec<ListenAddress>,
     /// Serve no page for browsers.
@@ -61,7 +64,8 @@ pub(crate) struct Serve {
     /// Serve the page from this folder, for work on it.
     #[arg(long, value_name = "FOLDER", conflicts_with = "has_no_page")]
     pub(crate) assets: Option<PathBuf>,
-    /// Wait up to so many seconds for the end of another process that holds the database or the address.
+    /// Wait up to so many seconds for the end of another process that holds the database or the
+    /// address.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     pub(crate) wait_for_lock: Duration,
     /// The language of the server's own words. Without it, that of the environment.
@@ -71,8 +75,8 @@ pub(crate) struct Serve {
 
 #[derive(Debug, Options)]
 pub(crate) struct JwtOptions {
-    /// The public keys of an issuer whose users may come in by JWTs: a JWK set, or one key as PEM. Read again when the
-    /// file changes.
+    /// The public keys of an issuer whose users may come in by JWTs: a JWK set, or one key as PEM.
+    /// Read again when the file changes.
     #[arg(long, value_name = "FILE", requires_all = ["jwt_issuer", "jwt_audience"], conflicts_with = "is_open")]
     jwt: Option<PathBuf>,
     /// The issuer, as its JWTs name it.
@@ -97,7 +101,8 @@ impl JwtOptions {
 
 #[derive(Debug, Options)]
 pub(crate) struct TlsOptions {
-    /// The certificate with those that lead to its root behind it, as PEM: speak TLS at each address, without a proxy.
+    /// The certificate with those that lead to its root behind it, as PEM: speak TLS at each
+    /// address, without a proxy.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The private key of the certificate, as PEM.
@@ -122,8 +127,8 @@ enum LeftTurn {
 }
 
 impl Serve {
-    /// Says why these options would open the server to other machines in an unsafe way. An inherited socket is looked at
-    /// once it is taken.
+    /// Says why these options would open the server to other machines in an unsafe way. An
+    /// inherited socket is looked at once it is taken.
     pub(crate) fn refusal(&self) -> Option<String> {
         let is_open_to_others = |address: &&ListenAddress| match address {
             ListenAddress::Tcp(address) => !address.ip().to_canonical().is_loopback(),
@@ -188,14 +193,16 @@ pub(crate) struct TokenAdd {
     /// A service that speaks for many users, each below this prefix: PREFIX/user.
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) service: Option<ServicePrefix>,
-    /// The header in which the service names its user, Madang-User or X-OpenWebUI-User-Id. The other one never counts.
+    /// The header in which the service names its user, Madang-User or X-OpenWebUI-User-Id. The
+    /// other one never counts.
     #[arg(long, value_name = "HEADER", value_parser = user_header, default_value = "Madang-User", conflicts_with = "user")]
     pub(crate) user_header: UserHeader,
-    /// The name of the token, under which it is listed and removed. Without it, that of the user or service.
+    /// The name of the token, under which it is listed and removed. Without it, that of the user or
+    /// service.
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
-    /// What the token may do, separated by commas: chat, decide, tools, admin. Without it, chat and decide for a user,
-    /// chat alone for a service.
+    /// What the token may do, separated by commas: chat, decide, tools, admin. Without it, chat and
+    /// decide for a user, chat alone for a service.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = scope)]
     pub(crate) scope: Vec<TokenScope>,
     #[command(flatten)]

@@ -46,12 +46,12 @@ impl ModelChoice {
 /// A model that runs elsewhere.
 #[derive(Debug, Default, Clone, Options)]
 pub(crate) struct Remote {
-    /// A model that runs elsewhere: openai, anthropic, gemini or ollama, and its name. The key comes from
-    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`.
+    /// A model that runs elsewhere: openai, anthropic, gemini or ollama, and its name. The key
+    /// comes from `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`.
     #[arg(long = "remote", value_name = "PROVIDER:MODEL", conflicts_with_all = ["model", "hf", "script"])]
     pub(crate) name: Option<RemoteName>,
-    /// The address of a server that speaks the provider's format, such as `http://127.0.0.1:8080/v1`. Its key comes from
-    /// `MADANG_REMOTE_KEY`.
+    /// The address of a server that speaks the provider's format, such as
+    /// `http://127.0.0.1:8080/v1`. Its key comes from `MADANG_REMOTE_KEY`.
     #[arg(long = "remote-url", value_name = "URL", requires = "name")]
     pub(crate) url: Option<String>,
     /// The tokens in which a remote model may think before it answers.
@@ -91,8 +91,9 @@ impl FromStr for RemoteName {
 /// The models that stand behind the first.
 #[derive(Debug, Default, Options)]
 pub(crate) struct FallBacks {
-    /// A remote model that is asked where the one before it has too much to do or cannot be reached, and has said nothing.
-    /// Can be given several times, in their order. Without an address it is asked at its provider's.
+    /// A remote model that is asked where the one before it has too much to do or cannot be
+    /// reached, and has said nothing. Can be given several times, in their order. Without an
+    /// address it is asked at its provider's.
     #[arg(long = "fall-back", value_name = "PROVIDER:MODEL[@URL]")]
     pub(crate) models: Vec<FallBack>,
 }
@@ -134,15 +135,16 @@ impl FromStr for FallBack {
 /// Options of the computation.
 #[derive(Debug, Default, Clone, Copy, Options)]
 pub(crate) struct Tuning {
-    /// Flash attention: faster with many chats, but an answer may depend on other chats at the same time. Without it,
-    /// off for the bundled model and on for others.
+    /// Flash attention: faster with many chats, but an answer may depend on other chats at the same
+    /// time. Without it, off for the bundled model and on for others.
     #[arg(long, value_name = "SWITCH")]
     pub(crate) flash_attention: Option<Switch>,
-    /// The most tokens of a chat with its tools and the answer, up to those that the model was trained for. Without it, as
-    /// many as half of the free memory holds, from 4096 to 32768.
+    /// The most tokens of a chat with its tools and the answer, up to those that the model was
+    /// trained for. Without it, as many as half of the free memory holds, from 4096 to 32768.
     #[arg(long = "context", value_name = "TOKENS")]
     pub(crate) context_tokens: Option<u32>,
-    /// The layers that the graphics card keeps. Without it, all where this program was built for a card, else none.
+    /// The layers that the graphics card keeps. Without it, all where this program was built for a
+    /// card, else none.
     #[arg(long, value_name = "N")]
     pub(crate) gpu_layers: Option<u32>,
 }
@@ -156,7 +158,8 @@ pub(crate) enum Switch {
 /// The place where a model runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum EngineHost {
-    /// In a process of its own: a crash or a hang costs only the running answers, and another process starts.
+    /// In a process of its own: a crash or a hang costs only the running answers, and another
+    /// process starts.
     Child,
     /// In this process: uses less memory, but a crash in llama.cpp ends the program.
     Process,
@@ -214,8 +217,8 @@ pub(crate) struct Toolkits {
 
 #[derive(Debug, Options)]
 pub(crate) struct McpChoice {
-    /// The MCP servers whose tools the chats have too: a file with the usual key `mcpServers`. Each of their tools asks,
-    /// unless the file says that a server's own word counts.
+    /// The MCP servers whose tools the chats have too: a file with the usual key `mcpServers`. Each
+    /// of their tools asks, unless the file says that a server's own word counts.
     #[arg(long = "mcp", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }

@@ -27,13 +27,15 @@ pub(crate) struct Stress {
     /// The store of the chats: memory, or a temporary file with every commit synced.
     #[arg(long, default_value = "sqlite")]
     pub(crate) store: StressStore,
-    /// The model: `scripted` follows the plan of the seed; `bundled` or the path of a GGUF file answers freely.
+    /// The model: `scripted` follows the plan of the seed; `bundled` or the path of a GGUF file
+    /// answers freely.
     #[arg(long, value_name = "MODEL", default_value = "scripted", value_parser = played)]
     pub(crate) model: Played,
     /// The place where a model runs, unless it is scripted.
     #[arg(long, value_name = "PLACE", default_value = "child")]
     pub(crate) engine: EngineHost,
-    /// The seed of the faults: the same number gives the same faults. Without it, a new one each time.
+    /// The seed of the faults: the same number gives the same faults. Without it, a new one each
+    /// time.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// Turns at once; the other chats wait.

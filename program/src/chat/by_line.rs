@@ -1,4 +1,5 @@
-//! Reads answers that need a line: a denial with a message to the model, an approval with other arguments.
+//! Reads answers that need a line: a denial with a message to the model, an approval with other
+//! arguments.
 
 use madang::{
     Limits, Session,
@@ -48,8 +49,8 @@ pub(super) enum Answered {
 }
 
 impl Line {
-    /// Lets the person type until the line is an answer. Events of the session are shown afterwards; the turn waits for
-    /// the answer anyway.
+    /// Lets the person type until the line is an answer. Events of the session are shown
+    /// afterwards; the turn waits for the answer anyway.
     pub(super) async fn answer(
         self,
         request: &ApprovalRequest,

@@ -29,8 +29,8 @@ pub(super) enum Typed {
     Leave,
 }
 
-/// The prompt of a terminal. Dropped while a line is typed, it restores the terminal itself, because the prompt's
-/// thread cannot be interrupted.
+/// The prompt of a terminal. Dropped while a line is typed, it restores the terminal itself,
+/// because the prompt's thread cannot be interrupted.
 #[derive(Debug)]
 pub(super) struct Editor {
     wanted: threads::Sender<Wanted>,
@@ -51,8 +51,8 @@ struct Wanted {
 }
 
 impl Editor {
-    /// Creates a prompt with this history, the oldest line first. The history stays in memory, since the session stores
-    /// its texts.
+    /// Creates a prompt with this history, the oldest line first. The history stays in memory,
+    /// since the session stores its texts.
     pub(super) fn new(history: Vec<String>) -> Result<Self, Failure> {
         let mut editors = Editors { turns: rustyline()?, answers: rustyline()? };
         for line in history {
@@ -74,8 +74,8 @@ impl Editor {
         Ok(Self { wanted, typed, mode: mode::Mode::of_now(), is_open: false, ahead: String::new() })
     }
 
-    /// Waits for the text of a turn. Dropping the future leaves the prompt open, and then the editor can only be
-    /// dropped.
+    /// Waits for the text of a turn. Dropping the future leaves the prompt open, and then the
+    /// editor can only be dropped.
     pub(super) async fn line(&mut self) -> Result<Typed, Failure> {
         let initial = std::mem::take(&mut self.ahead);
         self.read(Wanted { prompt: None, initial }).await
@@ -94,7 +94,8 @@ impl Editor {
         self.ahead = text;
     }
 
-    /// Waits for a line that begins with `initial`. Dropping the future has the same effect as with [`Editor::line`].
+    /// Waits for a line that begins with `initial`. Dropping the future has the same effect as with
+    /// [`Editor::line`].
     pub(super) async fn ask(&mut self, prompt: String, initial: String) -> Result<Typed, Failure> {
         self.read(Wanted { prompt: Some(prompt), initial }).await
     }
@@ -125,8 +126,8 @@ impl Drop for Editor {
 
 type LineEditor = Rustyline<Draft, MemHistory>;
 
-/// The editors of turns and of answers. Each keeps what came behind a line of its own: lines that were pasted as turns must
-/// not answer a question.
+/// The editors of turns and of answers. Each keeps what came behind a line of its own: lines that
+/// were pasted as turns must not answer a question.
 struct Editors {
     turns: LineEditor,
     answers: LineEditor,
@@ -167,7 +168,8 @@ fn rustyline() -> Result<LineEditor, Failure> {
     Ok(editor)
 }
 
-/// What stands in the line, which the editor does not tell when Ctrl-C ends it. The editor asks for a hint behind each key.
+/// What stands in the line, which the editor does not tell when Ctrl-C ends it. The editor asks for
+/// a hint behind each key.
 #[derive(Debug, Default)]
 struct Draft(RefCell<String>);
 
@@ -215,7 +217,8 @@ mod mode {
             Self(tcgetattr(io::stdin()).ok())
         }
 
-        /// Restores the mode without waiting: a terminal that takes no output must not delay the end of the program.
+        /// Restores the mode without waiting: a terminal that takes no output must not delay the
+        /// end of the program.
         pub(super) fn restore(&self) {
             let Some(mode) = &self.0 else { return };
             if let Err(error) = tcsetattr(io::stdin(), OptionalActions::Now, mode) {

@@ -1,4 +1,5 @@
-//! Shows the model's text as it arrives, indented, so that no line of it can look like a line of the program.
+//! Shows the model's text as it arrives, indented, so that no line of it can look like a line of
+//! the program.
 
 use super::wrap::width;
 
@@ -16,7 +17,8 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Returns the next piece as it is printed. The piece must have no control characters but line breaks and tabs.
+    /// Returns the next piece as it is printed. The piece must have no control characters but line
+    /// breaks and tabs.
     pub(super) fn piece(&mut self, text: &str, columns: usize) -> String {
         let mut shown = String::with_capacity(text.len() + 16);
         for letter in text.chars() {

@@ -1,4 +1,5 @@
-//! Reads standard input as lines in a thread of its own, with little memory for a line of any length.
+//! Reads standard input as lines in a thread of its own, with little memory for a line of any
+//! length.
 
 use std::{
     io::{self, BufRead, Read as _},
@@ -7,7 +8,8 @@ use std::{
 
 use tokio::sync::mpsc;
 
-/// The longest line that is kept: far more than a turn accepts, so that the runtime refuses long texts.
+/// The longest line that is kept: far more than a turn accepts, so that the runtime refuses long
+/// texts.
 const MAX_LINE_BYTES: usize = 4 << 20;
 
 /// A line of the input.

@@ -67,8 +67,8 @@ fn stopped(talk: &Talk) -> Failure {
 /// The beginnings of the program's lines.
 const MARKS: [char; 3] = ['·', '※', '✗'];
 
-/// Indents each line of the model that begins like one of the program; characters without width do not hide a
-/// beginning.
+/// Indents each line of the model that begins like one of the program; characters without width do
+/// not hide a beginning.
 fn said(text: &str) -> String {
     let lines = printable(text);
     let said = |line: &str| {

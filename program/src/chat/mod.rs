@@ -1,9 +1,10 @@
 //! `madang chat`: runs one session in a terminal, line by line, or as events.
 //!
-//! `talk` sends the turns, follows each to its end and answers its questions. It shows events on a `Screen`: `terminal`
-//! for a person, `lines` for a pipe or a program. In a terminal, `editor` reads the turns, `asking` the keys
-//! that answer, and `by_line` the answers that need a line. The texts of models and tools never reach the terminal raw:
-//! `wrap` and `flow` break and mark their rows, `pages` splits long questions, and `words` and `summary` describe calls.
+//! `talk` sends the turns, follows each to its end and answers its questions. It shows events on a
+//! `Screen`: `terminal` for a person, `lines` for a pipe or a program. In a terminal, `editor`
+//! reads the turns, `asking` the keys that answer, and `by_line` the answers that need a line. The
+//! texts of models and tools never reach the terminal raw: `wrap` and `flow` break and mark their
+//! rows, `pages` splits long questions, and `words` and `summary` describe calls.
 //!
 //! ```text
 //! editor --text--> talk --send--> Session

@@ -1,4 +1,5 @@
-//! Splits a question into pages: a long one never floods the screen, and its end is not shown before the rest.
+//! Splits a question into pages: a long one never floods the screen, and its end is not shown
+//! before the rest.
 
 /// Rows below a page for the prompt, which breaks on narrow terminals.
 const FREE_ROWS: usize = 5;

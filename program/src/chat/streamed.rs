@@ -1,4 +1,5 @@
-//! Tracks how much of a message is on the screen: its deltas come first, then the message that replaces them.
+//! Tracks how much of a message is on the screen: its deltas come first, then the message that
+//! replaces them.
 
 /// The text that was streamed since the last message.
 #[derive(Debug)]
@@ -26,8 +27,8 @@ impl Streamed {
         !self.shown.trim().is_empty()
     }
 
-    /// Takes the message and returns the rest to print. If the streamed text differs, the message is printed whole on a
-    /// line of its own.
+    /// Takes the message and returns the rest to print. If the streamed text differs, the message
+    /// is printed whole on a line of its own.
     pub(super) fn message(&mut self, text: &str) -> String {
         let shown = std::mem::take(&mut self.shown);
         let shown = shown.trim_start();

@@ -1,4 +1,5 @@
-//! Runs a person's turns in a session: sends each, follows it to its end, answers its questions, dismisses it.
+//! Runs a person's turns in a session: sends each, follows it to its end, answers its questions,
+//! dismisses it.
 
 use std::pin::pin;
 
@@ -161,7 +162,8 @@ impl Talk {
                         return Ok(Next::Terminate);
                     }
                 }
-                // Only a dismissal that lets the turn finish closes the feed, and the program never uses it.
+                // Only a dismissal that lets the turn finish closes the feed, and the program never
+                // uses it.
                 Happened::StreamItem(None) => self.events = self.session.subscribe(),
                 Happened::Pressed(Pressed::Show(part)) => {
                     screen.part(part)?;
@@ -312,7 +314,8 @@ enum Keyboard {
     Closed,
 }
 
-/// Waits for a key while a question is open, and for ever otherwise. Dropping the future loses nothing.
+/// Waits for a key while a question is open, and for ever otherwise. Dropping the future loses
+/// nothing.
 async fn pressed(asking: &mut Option<Asking>) -> Pressed {
     match asking {
         Some(asking) => asking.pressed().await,

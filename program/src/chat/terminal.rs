@@ -156,7 +156,8 @@ fn is_yes(line: &str) -> bool {
     YES.contains(&&*word)
 }
 
-/// Records what the person found out about a call: its number in the chat, and whether it took effect.
+/// Records what the person found out about a call: its number in the chat, and whether it took
+/// effect.
 async fn resolve(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(), Failure> {
     let locale = talk.locale;
     let calls = talk.session.unresolved().await.map_err(Failure::of)?;

@@ -1,5 +1,5 @@
-//! Breaks text into rows that fit the terminal. Each row begins with a mark of the program, so that no padded text can
-//! look like a line of the program.
+//! Breaks text into rows that fit the terminal. Each row begins with a mark of the program, so that
+//! no padded text can look like a line of the program.
 
 use unicode_width::UnicodeWidthChar;
 
@@ -38,7 +38,8 @@ impl Size {
         Self { columns: or(columns, usual.columns), rows: or(rows, usual.rows) }
     }
 
-    /// Returns the usable columns: the last stays free, since some terminals break the row after it.
+    /// Returns the usable columns: the last stays free, since some terminals break the row after
+    /// it.
     pub(super) fn writable(self) -> usize {
         self.columns.saturating_sub(1).max(MIN_COLUMNS)
     }
@@ -55,8 +56,8 @@ fn size() -> Option<(u16, u16)> {
     crossterm::terminal::size().ok()
 }
 
-/// Breaks a text without control characters but line breaks. A row breaks behind a blank in its second half, otherwise
-/// where it is full. Continued rows keep the indent up to half of the row.
+/// Breaks a text without control characters but line breaks. A row breaks behind a blank in its
+/// second half, otherwise where it is full. Continued rows keep the indent up to half of the row.
 pub(super) fn rows(text: &str, columns: usize, gutter: Gutter) -> Vec<String> {
     let mut rows = Vec::new();
     for line in text.split('\n') {
@@ -110,8 +111,8 @@ impl Row {
     }
 }
 
-/// Returns the most columns of a letter: ambiguous ones are wide on Korean terminals, and not every terminal combines
-/// vowels and marks. Only marks on Latin letters are combined by all.
+/// Returns the most columns of a letter: ambiguous ones are wide on Korean terminals, and not every
+/// terminal combines vowels and marks. Only marks on Latin letters are combined by all.
 pub(super) fn width(letter: char) -> usize {
     match letter {
         '\u{300}'..='\u{36f}' => 0,
@@ -149,8 +150,8 @@ mod tests {
         {
             assert_eq!(width(letter), columns, "{letter:?}");
         }
-        // Blanks, private letters and marks with a column of their own: counted as zero, they would let a text begin a
-        // row.
+        // Blanks, private letters and marks with a column of their own: counted as zero, they would
+        // let a text begin a row.
         for (letter, columns) in [
             ('\u{a0}', 1),
             ('\u{3000}', 2),

@@ -14,7 +14,8 @@ pub(super) fn below(endpoint: &Url, path: &[&str]) -> Url {
     url
 }
 
-/// Follows a redirect, but not from a safe connection to an open one, where another program could forge the answer.
+/// Follows a redirect, but not from a safe connection to an open one, where another program could
+/// forge the answer.
 pub(super) fn next(url: &Url, location: &str) -> Result<Url, HubError> {
     let astray = || {
         let host = host(url);

@@ -97,7 +97,8 @@ impl HubCache {
         })
     }
 
-    /// Returns the commit of a file and its checksum, which is its blob's name; `None` if it is not a link to a blob.
+    /// Returns the commit of a file and its checksum, which is its blob's name; `None` if it is not
+    /// a link to a blob.
     pub(super) fn origin(&self, file: &Path) -> Option<(String, String)> {
         let below = file.strip_prefix(self.folder.join("snapshots")).ok()?;
         let commit = below.components().next()?.as_os_str().to_str()?;
@@ -139,7 +140,8 @@ impl HubCache {
     }
 }
 
-/// Tells whether a file of the right length exists. A file with its final name has passed its checksum.
+/// Tells whether a file of the right length exists. A file with its final name has passed its
+/// checksum.
 pub(super) fn is_complete(path: &Path, content: &Content) -> bool {
     fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() == content.bytes)
 }
@@ -208,7 +210,8 @@ fn latest_first(snapshots: &Path) -> Vec<PathBuf> {
     found.into_iter().rev().map(|(_, path)| path).collect()
 }
 
-/// Lists the files below a folder by relative paths, as the hub writes them, without dangling links.
+/// Lists the files below a folder by relative paths, as the hub writes them, without dangling
+/// links.
 fn names_below(folder: &Path, before: &str, names: &mut Vec<String>) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {

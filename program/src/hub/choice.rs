@@ -2,10 +2,12 @@
 
 use super::name::HubName;
 
-/// The default quantisations in order, as llama.cpp has them: the usual balance, and one that every small model has.
+/// The default quantisations in order, as llama.cpp has them: the usual balance, and one that every
+/// small model has.
 const USUAL: [&str; 2] = ["Q4_K_M", "Q8_0"];
 
-/// Parts of names of GGUF files that are no text model: vision, importance matrices, drafting heads.
+/// Parts of names of GGUF files that are no text model: vision, importance matrices, drafting
+/// heads.
 const BESIDE_A_MODEL: [&str; 6] = ["mmproj", "imatrix", "mtp-", "eagle3-", "dflash-", "dspark-"];
 
 /// The reason why no file was chosen.
@@ -77,8 +79,8 @@ fn begins(name: &str) -> bool {
     Split::of(name).is_none_or(|split| split.number == 1)
 }
 
-/// Finds the first name with the quantisation as a whole word; otherwise, like llama.cpp, as the end of a word. Whole
-/// words come first, so that `F16` does not find `BF16`.
+/// Finds the first name with the quantisation as a whole word; otherwise, like llama.cpp, as the
+/// end of a word. Whole words come first, so that `F16` does not find `BF16`.
 fn of_quant<'a>(models: &[&'a str], quant: &str) -> Option<&'a str> {
     let quant = quant.to_ascii_lowercase();
     let has = |name: &str, is_word: bool| {

@@ -41,7 +41,8 @@ impl Bounds {
     };
 }
 
-/// The user's token. It is sent only to the hub itself, never to a redirect's host, and never shown.
+/// The user's token. It is sent only to the hub itself, never to a redirect's host, and never
+/// shown.
 #[derive(Clone)]
 pub(super) struct Token(HeaderValue);
 
@@ -99,7 +100,8 @@ impl Bytes {
 }
 
 impl Client {
-    /// Prepares the client, with the proxies of `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. Does not connect.
+    /// Prepares the client, with the proxies of `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`. Does not
+    /// connect.
     ///
     /// TLS is rustls with ring and Mozilla's roots, as remote models have it.
     pub(super) fn new(
@@ -163,7 +165,8 @@ impl Client {
         }
     }
 
-    /// Reads a file's bytes from this position on, or from the beginning if the hub can do only that.
+    /// Reads a file's bytes from this position on, or from the beginning if the hub can do only
+    /// that.
     pub(super) async fn bytes(
         &self,
         name: &HubName,
@@ -280,7 +283,8 @@ fn unanswered(host: &str, cause: reqwest::Error) -> HubError {
     HubError::unreachable(host, cause)
 }
 
-/// Tells whether a handshake failed. An error of input and output does not name the one inside of it as its source.
+/// Tells whether a handshake failed. An error of input and output does not name the one inside of
+/// it as its source.
 fn is_of_tls(error: &(dyn Error + 'static)) -> bool {
     let inside = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
     error.is::<rustls::Error>()
@@ -292,7 +296,8 @@ fn text(answer: &Response, name: HeaderName) -> Option<&str> {
     answer.headers().get(name)?.to_str().ok()
 }
 
-/// Reads `bytes 5-9/10`: the first position and the whole length; also `bytes */10`, without a position.
+/// Reads `bytes 5-9/10`: the first position and the whole length; also `bytes */10`, without a
+/// position.
 fn range(text: &str) -> Option<(u64, Option<u64>)> {
     let (positions, all) = text.strip_prefix("bytes ")?.split_once('/')?;
     let first = positions.split('-').next()?;

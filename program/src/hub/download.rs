@@ -1,4 +1,5 @@
-//! Downloads one file: resumes a partial one, and gives it its final name only with the right checksum.
+//! Downloads one file: resumes a partial one, and gives it its final name only with the right
+//! checksum.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -197,7 +198,8 @@ impl<'a> Growing<'a> {
         Ok(())
     }
 
-    /// Checks the file and syncs it, since its name promises the content for ever, also after a power cut.
+    /// Checks the file and syncs it, since its name promises the content for ever, also after a
+    /// power cut.
     fn is(self, content: &Content) -> io::Result<bool> {
         if digits(&self.sum.finalize()) != content.sha256 {
             return Ok(false);

@@ -20,7 +20,8 @@ pub(super) struct HubError {
 /// What helps against an error, besides the person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Remedy {
-    /// Another attempt, perhaps after the time that the hub asks for. An older model will do as well.
+    /// Another attempt, perhaps after the time that the hub asks for. An older model will do as
+    /// well.
     Retry { after: Option<Duration> },
     /// An older model, because the error says nothing against it.
     OlderModel,

@@ -73,7 +73,8 @@ pub(super) fn hash(text: String, digits: usize) -> Result<String, BadListing> {
     if is_hash { Ok(text.to_ascii_lowercase()) } else { Err(BadListing::NoHash(text)) }
 }
 
-/// Tells whether a path joined to a folder stays inside of it on every system, and can be shown in a terminal.
+/// Tells whether a path joined to a folder stays inside of it on every system, and can be shown in
+/// a terminal.
 fn stays_inside(name: &str) -> bool {
     let is_plain = |c: char| !c.is_control() && !matches!(c, '\\' | ':');
     let mut parts = name.split('/');

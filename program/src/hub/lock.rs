@@ -10,8 +10,8 @@ use super::{cache, error::HubError};
 
 /// The time between two looks of a waiting program.
 const LOOKS_EVERY: Duration = Duration::from_millis(200);
-/// A stalled download gives up sooner (`Retry::downloading`, `Bounds::USUAL`), and a resumed one has read some fifty
-/// gigabytes by then. A program without progress for this long hangs.
+/// A stalled download gives up sooner (`Retry::downloading`, `Bounds::USUAL`), and a resumed one
+/// has read some fifty gigabytes by then. A program without progress for this long hangs.
 const MAX_STANDSTILL: Duration = Duration::from_secs(300);
 
 /// The right to write a file of the cache, until it is dropped or the process ends.
@@ -21,8 +21,9 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock in this file, as the hub's own tools do (`flock`). While another program has it, says so once,
-    /// and waits as long as files with this beginning of the name grow. (The newest of those tools append letters.)
+    /// Takes the lock in this file, as the hub's own tools do (`flock`). While another program has
+    /// it, says so once, and waits as long as files with this beginning of the name grow. (The
+    /// newest of those tools append letters.)
     pub(super) async fn take(
         path: &Path,
         growing: &Path,

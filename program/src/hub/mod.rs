@@ -1,9 +1,10 @@
-//! Downloads models by their names on a hub (`--hf`, `madang fetch`), into the cache that llama.cpp and the hub's own
-//! tools share.
+//! Downloads models by their names on a hub (`--hf`, `madang fetch`), into the cache that llama.cpp
+//! and the hub's own tools share.
 //!
-//! `name` parses the name and `settings` the environment. `client` asks the hub (`address` builds the addresses) for a
-//! `listing`, in which `choice` finds the files. `download` brings each under its `lock`, resumes parts, and retries by
-//! `retry`. `cache` knows the paths of files, and `sum` compares a checksum that the person gave.
+//! `name` parses the name and `settings` the environment. `client` asks the hub (`address` builds
+//! the addresses) for a `listing`, in which `choice` finds the files. `download` brings each under
+//! its `lock`, resumes parts, and retries by `retry`. `cache` knows the paths of files, and `sum`
+//! compares a checksum that the person gave.
 //!
 //! Invariants:
 //! - A file has its final name only with the right checksum.
@@ -45,8 +46,9 @@ pub(crate) use sum::Sum;
 
 /// Downloads the missing files of the model, and returns the path of its (first) file.
 ///
-/// Without a network, or if the cache cannot be written, uses the model in the cache. Refuses a file whose checksum is
-/// not the wanted one, wherever it comes from. Blocks the thread, as loading a model does.
+/// Without a network, or if the cache cannot be written, uses the model in the cache. Refuses a
+/// file whose checksum is not the wanted one, wherever it comes from. Blocks the thread, as loading
+/// a model does.
 pub(crate) async fn fetch(
     name: &HubName,
     wanted: Option<&Sum>,

@@ -7,8 +7,8 @@ const MAX_BYTES: usize = 96;
 
 /// A repository, perhaps with a quantisation and a commit.
 ///
-/// Invariant: owner and repository are letters, digits, `_`, and single `.` and `-` between them. So no name leads out
-/// of its place in an address or a folder, and no two names share a folder.
+/// Invariant: owner and repository are letters, digits, `_`, and single `.` and `-` between them.
+/// So no name leads out of its place in an address or a folder, and no two names share a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct HubName {
     owner: Box<str>,

@@ -6,8 +6,8 @@ use std::time::Duration;
 const FIRST_WAIT: Duration = Duration::from_millis(250);
 /// The longest wait, even if the hub asks for more, because a person waits at the program.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
-/// The bytes after which a connection counts as a success. With less, a server that breaks off after each byte would be
-/// asked for ever.
+/// The bytes after which a connection counts as a success. With less, a server that breaks off
+/// after each byte would be asked for ever.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
 /// Counts failures in a row.
@@ -33,8 +33,8 @@ impl Retry {
         Self { most: 6, failed: 0 }
     }
 
-    /// Takes the bytes that the failed attempt received, and the wait that the hub asks for. Returns the wait before the
-    /// next attempt; `None` to give up.
+    /// Takes the bytes that the failed attempt received, and the wait that the hub asks for.
+    /// Returns the wait before the next attempt; `None` to give up.
     pub(super) fn failed(
         &mut self,
         gained_bytes: u64,

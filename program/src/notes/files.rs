@@ -43,7 +43,8 @@ pub(crate) async fn run(Notes::Repair(wanted): Notes) -> Result<(), Failure> {
     ))
 }
 
-/// Removes the mirrored files of a folder, and returns those that stay because a person changed them.
+/// Removes the mirrored files of a folder, and returns those that stay because a person changed
+/// them.
 pub(crate) async fn clear(
     store: &SqliteStore,
     user: UserId,

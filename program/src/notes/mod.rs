@@ -1,7 +1,9 @@
-//! Keeps the user's notes as Markdown files: `madang notes repair`, and the mirror beside a chat or a call.
+//! Keeps the user's notes as Markdown files: `madang notes repair`, and the mirror beside a chat or
+//! a call.
 //!
-//! `files` mirrors, repairs and clears by the toolkit's own mirror. On a system that is no Unix `elsewhere` takes its
-//! place: it refuses `madang notes` and every named folder, and mirrors nothing.
+//! `files` mirrors, repairs and clears by the toolkit's own mirror. On a system that is no Unix
+//! `elsewhere` takes its place: it refuses `madang notes` and every named folder, and mirrors
+//! nothing.
 //!
 //! Invariant: without the toolkit `notes` no folder is made.
 

@@ -1,8 +1,9 @@
 //! `madang stress`: drives many chats at once with many faults, and counts broken promises.
 //!
-//! The driver is `madang_proof::stress`; this folder gives it the arguments, shows a bar, measures the heap, and prints
-//! the `report`. A scripted run is warmed up by a small one, so that memory that is allocated once does not count as a
-//! leak. With a real model the driver sends fixed texts to it instead of plans.
+//! The driver is `madang_proof::stress`; this folder gives it the arguments, shows a bar, measures
+//! the heap, and prints the `report`. A scripted run is warmed up by a small one, so that memory
+//! that is allocated once does not count as a leak. With a real model the driver sends fixed texts
+//! to it instead of plans.
 //!
 //! Invariants:
 //! - A seed has the same faults in the same places, and a failed run names its seed.
@@ -72,7 +73,8 @@ pub(crate) async fn run(stress: Stress) -> Result<(), Failure> {
     Err(Failure::new(complaint))
 }
 
-/// Removes the folder of a run that was cut off. SQLite's thread may still make files there for a moment.
+/// Removes the folder of a run that was cut off. SQLite's thread may still make files there for a
+/// moment.
 async fn leave(folder: &Path) {
     let began = Instant::now();
     while folder.exists() && began.elapsed() < TASKS_END_WITHIN {

@@ -34,7 +34,8 @@ pub(crate) struct Report {
     examples: Vec<String>,
 }
 
-/// Bytes on the heap, those of llama.cpp left out, and tasks; `None` where no run came before to compare with.
+/// Bytes on the heap, those of llama.cpp left out, and tasks; `None` where no run came before to
+/// compare with.
 #[derive(Debug, Clone, Copy, Default, Serialize)]
 pub(crate) struct Heap {
     pub(crate) peak_bytes: usize,

@@ -1,4 +1,5 @@
-//! Tests the bundled model with the real engine: it finds protocols, adds approved habits, and tells the truth.
+//! Tests the bundled model with the real engine: it finds protocols, adds approved habits, and
+//! tells the truth.
 
 use madang::{
     Call, LanguageTag, Runtime, UserId,
@@ -58,7 +59,8 @@ async fn a_search_is_answered_with_items_of_the_catalogue() {
     runtime.shutdown().await.unwrap();
 }
 
-/// Asks for a habit and answers the question. Returns the model's last text and the number of habits.
+/// Asks for a habit and answers the question. Returns the model's last text and the number of
+/// habits.
 async fn add(decision: Decision) -> (String, usize) {
     let runtime = runtime().await;
     let session = runtime.user("kim").unwrap().session("s").await.unwrap();

@@ -1,5 +1,5 @@
-//! Tests that no token of one session reaches another: thousands of chats in a crowded context, each about its own
-//! word.
+//! Tests that no token of one session reaches another: thousands of chats in a crowded context,
+//! each about its own word.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -52,7 +52,8 @@ fn request(
     }
 }
 
-/// Collects the model's texts of a session: a turn, and in each third session another one about the same word.
+/// Collects the model's texts of a session: a turn, and in each third session another one about the
+/// same word.
 async fn chat(model: Arc<LlamaModel>, number: usize, tools: Arc<[ToolSpec]>) -> String {
     let word = canary(number);
     let mut messages = vec![user(format!("search for the word '{word}'"))];

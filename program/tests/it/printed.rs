@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-/// The files that print lines as they are, with their number. Each line has the program's own words, or texts that were
-/// made harmless before. `foreign`, `report`, `complain` and `notice` make all other texts harmless.
+/// The files that print lines as they are, with their number. Each line has the program's own
+/// words, or texts that were made harmless before. `foreign`, `report`, `complain` and `notice`
+/// make all other texts harmless.
 const PRINTED_AS_IT_IS: &[(&str, usize)] = &[
     // Coloured rows that went through `plain`, `quoted` and `printable`.
     ("chat/lines.rs", 1),

@@ -24,7 +24,8 @@ const UNKNOWN: &str = "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.con
     {% for c in m.tool_calls or [] %}<act>{{ c.function.name }};{{ c.function.arguments | length }}{% endfor %}<|im_end|>\n\
     {% endfor %}<|im_start|>assistant\n{{ 'R' if messages | selectattr('role', 'equalto', 'assistant') | list else 'A' }}";
 
-/// Chats once with a model whose calls are not constrained. Returns the ends of its calls, its last words, and the end.
+/// Chats once with a model whose calls are not constrained. Returns the ends of its calls, its last
+/// words, and the end.
 async fn chat(
     template: &'static str,
     next: &[(&'static str, &'static str)],

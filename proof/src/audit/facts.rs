@@ -189,8 +189,8 @@ impl Facts {
         }
     }
 
-    /// Requires that no handler begins twice, without approval, with other arguments, or for a turn that was left before.
-    /// A call that succeeded must have a handler that did.
+    /// Requires that no handler begins twice, without approval, with other arguments, or for a turn
+    /// that was left before. A call that succeeded must have a handler that did.
     pub(super) fn compare_handlers(&self, oracle: &Oracle, findings: &mut Findings) {
         for (call, all) in &oracle.begun {
             let row = self.rows.get(call);
@@ -210,8 +210,8 @@ impl Facts {
                     findings.find(Counter::Unasked, what);
                 }
                 let Some(row) = row else {
-                    // A call without a question is recorded with its end, in the commit of its effect, so both are
-                    // undone.
+                    // A call without a question is recorded with its end, in the commit of its
+                    // effect, so both are undone.
                     if begun.act.asks() || begun.act.sends() {
                         findings.find(Counter::Lost, what("its call is not in the ledger"));
                     }

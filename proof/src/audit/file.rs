@@ -20,7 +20,8 @@ use crate::{
 /// The name of the database in the folder of a run.
 pub const DATABASE: &str = "proof.db";
 
-/// Audits the database in this folder. Facts that the last process reported without storing them come from the oracle.
+/// Audits the database in this folder. Facts that the last process reported without storing them
+/// come from the oracle.
 pub async fn audit_file(
     folder: &Path,
     sessions: &[SessionPlan],
@@ -52,8 +53,8 @@ async fn read(
         effects => effects?,
     };
     let Some(effects) = effects else {
-        // The tables of tools are made last. A process that dies before has made no promise yet, or the oracle knows of
-        // it.
+        // The tables of tools are made last. A process that dies before has made no promise yet, or
+        // the oracle knows of it.
         findings.add(oracle.findings.clone());
         compare(&Facts::default(), oracle, moment, findings);
         return Ok(());
@@ -64,8 +65,8 @@ async fn read(
     Ok(())
 }
 
-/// A process died while it made the file, before the file had a log (`SQLITE_READONLY_ROLLBACK`). Only a connection that
-/// may write can read it again.
+/// A process died while it made the file, before the file had a log (`SQLITE_READONLY_ROLLBACK`).
+/// Only a connection that may write can read it again.
 const HOT_JOURNAL: &str = "776";
 
 /// Undoes what the dead process had half made, as the next process would.

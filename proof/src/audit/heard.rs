@@ -1,4 +1,5 @@
-//! Compares the events of a session with its store: each entry and each end comes once, in order, and unchanged.
+//! Compares the events of a session with its store: each entry and each end comes once, in order,
+//! and unchanged.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -36,7 +37,8 @@ pub(super) fn compare_times(
 }
 
 impl Session {
-    /// Requires that the events equal the store: each entry and each end once, in order, and unchanged.
+    /// Requires that the events equal the store: each entry and each end once, in order, and
+    /// unchanged.
     pub(super) fn compare_heard(&self, heard: &Heard, moment: Moment, findings: &mut Findings) {
         let name = &self.stored.row.session;
         if !heard.is_sorted_by_key(|(_, event)| event.cursor) {

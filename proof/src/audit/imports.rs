@@ -1,4 +1,5 @@
-//! Compares the histories that people imported with the store: each is there as a whole or not at all, as it was told.
+//! Compares the histories that people imported with the store: each is there as a whole or not at
+//! all, as it was told.
 
 use madang::{
     event::{ChatMessage, Content, EntryOrigin},
@@ -12,7 +13,8 @@ use crate::{
 };
 
 impl Session {
-    /// Requires that the chat begins with the history that its person imported, or has nothing of it.
+    /// Requires that the chat begins with the history that its person imported, or has nothing of
+    /// it.
     pub(super) fn compare_import(&self, oracle: &Oracle, findings: &mut Findings) {
         let is_imported = |message: &&ChatMessage| is_imported(&message.content);
         let stored: Vec<_> = self.stored.messages.iter().filter(is_imported).collect();
@@ -34,8 +36,8 @@ pub(super) const fn is_imported(content: &Content) -> bool {
     }
 }
 
-/// Returns what the imported entries break; `told` is `None` where no person imported, and `Some(None)` where the
-/// runtime died before it answered.
+/// Returns what the imported entries break; `told` is `None` where no person imported, and
+/// `Some(None)` where the runtime died before it answered.
 fn broken(
     told: Option<Option<Began>>,
     stored: &[&ChatMessage],

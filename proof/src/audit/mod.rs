@@ -1,14 +1,15 @@
 //! The audit: compares a store with the [oracle](crate::oracle). Every driver calls it.
 //!
-//! It reads the sessions, their chains, the calls and the effects, and adds a sentence to the [`Findings`] for each
-//! broken promise. `compare` goes through the promises:
+//! It reads the sessions, their chains, the calls and the effects, and adds a sentence to the
+//! [`Findings`] for each broken promise. `compare` goes through the promises:
 //! - `facts` compares calls, effects and handlers.
 //! - `people` compares requests, answers and approvals.
 //! - `imports` compares histories with which chats began.
 //! - `heard` compares the events that readers received.
 //!
-//! `file` opens a database that a dead process left. After the [death](Moment::AfterDeath) of a process, calls and turns
-//! may be open. [At rest](Moment::AtRest) none is, and every event was received.
+//! `file` opens a database that a dead process left. After the [death](Moment::AfterDeath) of a
+//! process, calls and turns may be open. [At rest](Moment::AtRest) none is, and every event was
+//! received.
 //!
 //! Invariants:
 //! - The audit only reads, so the next process finds the store unchanged.

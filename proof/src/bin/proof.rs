@@ -24,8 +24,8 @@ use tokio::{sync::mpsc, task::JoinSet, time::Instant};
 
 /// Runs a proof of Madang's promise for any length.
 ///
-/// Everything is drawn from the seed, which is printed. Ends with 1 where a promise is broken, and with 2 where a proof
-/// could not run. `docs/proof.md` says what each proof does and counts.
+/// Everything is drawn from the seed, which is printed. Ends with 1 where a promise is broken, and
+/// with 2 where a proof could not run. `docs/proof.md` says what each proof does and counts.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "proof", arg_required_else_help = true)]
 struct Dose {
@@ -70,10 +70,11 @@ struct Dose {
 enum Proof {
     /// Kills a process with 8 chats, starts it again, and compares its oracle with its database
     Kill,
-    /// Kills a server that clients submit to, read and answer, and compares what they heard with its database
+    /// Kills a server that clients submit to, read and answer, and compares what they heard with
+    /// its database
     Serve,
-    /// Kills a process whose chats call tools of a server that outlives it, and compares its ledger with the calls that the
-    /// server received
+    /// Kills a process whose chats call tools of a server that outlives it, and compares its ledger
+    /// with the calls that the server received
     Remote,
     /// Records 8 chats on SQLite and cuts the power at many moments
     Power,

@@ -1,9 +1,10 @@
-//! Runs an evening with one failpoint armed: every kind of call happens once, each in its own session, all at the same
-//! time.
+//! Runs an evening with one failpoint armed: every kind of call happens once, each in its own
+//! session, all at the same time.
 //!
-//! [`evening`] plays the visits, lets some sessions sleep and come back, and ends with an open question. The driver runs
-//! it in a child process with the armed failpoint, which may end that process. [`afterwards`] brings every person back on
-//! the same database, and audits twice: after the death, and at rest.
+//! [`evening`] plays the visits, lets some sessions sleep and come back, and ends with an open
+//! question. The driver runs it in a child process with the armed failpoint, which may end that
+//! process. [`afterwards`] brings every person back on the same database, and audits twice: after
+//! the death, and at rest.
 //!
 //! Invariants:
 //! - The visits are planned, not drawn, so that each evening passes each failpoint.
@@ -54,8 +55,8 @@ const IMPORTED: &str = "look:imported";
 /// The plan whose question is open when the runtime ends.
 const OPEN: &str = "erase:open";
 
-/// Runs one evening in this folder: all scenes, a second turn in sessions that have slept, and one with an open
-/// question.
+/// Runs one evening in this folder: all scenes, a second turn in sessions that have slept, and one
+/// with an open question.
 ///
 /// # Panics
 /// If it does not end.

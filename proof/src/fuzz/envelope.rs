@@ -1,4 +1,5 @@
-//! Sends a tool's data through the envelope: bounded, valid, complete where required, and without metadata.
+//! Sends a tool's data through the envelope: bounded, valid, complete where required, and without
+//! metadata.
 
 use madang::tool::{ToolOutcome, envelope};
 use serde_json::{Map, Value, json};
@@ -6,7 +7,8 @@ use serde_json::{Map, Value, json};
 /// The smallest bound that leaves room for a hint.
 const LEAST: usize = 160;
 
-/// Reads two bytes as the bound, one as the kind of outcome, and the rest as data: JSON or anything.
+/// Reads two bytes as the bound, one as the kind of outcome, and the rest as data: JSON or
+/// anything.
 pub(super) fn run(bytes: &[u8]) -> String {
     let Some((&[low, high, kind], rest)) = bytes.split_first_chunk() else {
         return "short".to_owned();
@@ -52,8 +54,8 @@ fn succeeded(data: &Value, max: usize, narrower: Option<&str>) -> String {
     cut(&fields, &read_back["data"])
 }
 
-/// Requires every field. Long texts are cut inside and lists at their end. Each cut top-level list has its full length,
-/// and all else is unchanged.
+/// Requires every field. Long texts are cut inside and lists at their end. Each cut top-level list
+/// has its full length, and all else is unchanged.
 fn cut(fields: &Map<String, Value>, read_back: &Value) -> String {
     let mut lists = 0;
     for (key, value) in fields {
@@ -80,7 +82,8 @@ fn cut(fields: &Map<String, Value>, read_back: &Value) -> String {
     format!("cut {} of {}", lists.min(2), fields.len().min(8))
 }
 
-/// Requires that a shown value is true as far as it goes, and a list says how many entries are missing.
+/// Requires that a shown value is true as far as it goes, and a list says how many entries are
+/// missing.
 fn is_part(value: &Value, read_back: &Value) -> bool {
     match (value, read_back) {
         (Value::String(whole), Value::String(read_back)) => {

@@ -1,7 +1,9 @@
-//! Fuzzing: random bytes go through the parts of the runtime that read a model's output or write its input.
+//! Fuzzing: random bytes go through the parts of the runtime that read a model's output or write
+//! its input.
 //!
-//! Each [`Target`] takes any bytes, panics at a broken promise, and names the path that the bytes took. Tests send inputs
-//! through that proptest makes, and cargo-fuzz runs the same functions (`fuzz/`).
+//! Each [`Target`] takes any bytes, panics at a broken promise, and names the path that the bytes
+//! took. Tests send inputs through that proptest makes, and cargo-fuzz runs the same functions
+//! (`fuzz/`).
 //!
 //! - `dispatch`: a call has one outcome, on which ledger, handler and caller agree.
 //! - `parser`: the found calls do not depend on how the text is split.
@@ -51,7 +53,8 @@ impl Target {
         }
     }
 
-    /// Reads the inputs in `fuzz/corpus`: those that once broke a promise, and others that take rare paths.
+    /// Reads the inputs in `fuzz/corpus`: those that once broke a promise, and others that take
+    /// rare paths.
     ///
     /// # Errors
     /// The corpus cannot be read, or is empty.

@@ -1,12 +1,13 @@
-//! Sends a model's text through the parser of tool calls: the same result for every split, nothing invented, no end
-//! without an end.
+//! Sends a model's text through the parser of tool calls: the same result for every split, nothing
+//! invented, no end without an end.
 
 use madang_parser::{
     Parser, Segment,
     family::{ENVELOPE, FAMILIES, HERMES},
 };
 
-/// Reads a byte for the family and the surroundings, a byte for the splits, and the rest as the text.
+/// Reads a byte for the family and the surroundings, a byte for the splits, and the rest as the
+/// text.
 pub(super) fn run(bytes: &[u8]) -> String {
     let Some((&[kind, split], rest)) = bytes.split_first_chunk() else {
         return "short".to_owned();

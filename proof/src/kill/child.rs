@@ -1,4 +1,5 @@
-//! The process that is killed: many chats on one file, each reporting on standard output what it knows.
+//! The process that is killed: many chats on one file, each reporting on standard output what it
+//! knows.
 
 use std::{error::Error, path::PathBuf, sync::Arc};
 
@@ -36,7 +37,8 @@ pub struct Orders {
     pub remote: Option<FarOrders>,
 }
 
-/// Lives until it is killed or all turns have ended. Reads the oracle of earlier processes from standard input.
+/// Lives until it is killed or all turns have ended. Reads the oracle of earlier processes from
+/// standard input.
 ///
 /// # Errors
 /// Any error that no death can excuse.

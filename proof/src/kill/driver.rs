@@ -155,7 +155,8 @@ impl Lives<'_> {
         }
     }
 
-    /// Starts the next process, and kills it. Without a death it ends by itself, once everything is at rest.
+    /// Starts the next process, and kills it. Without a death it ends by itself, once everything is
+    /// at rest.
     async fn live(&mut self, death: Option<Death>, figures: &mut KillFigures) {
         self.life += 1;
         let is_killed = death.is_some();

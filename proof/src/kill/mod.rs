@@ -1,10 +1,11 @@
-//! kill -9: kills a child with many chats on one file, again and again, and compares its oracle with the database each
-//! time.
+//! kill -9: kills a child with many chats on one file, again and again, and compares its oracle
+//! with the database each time.
 //!
-//! The `driver` starts a `child` with the oracle of the earlier ones, and writes each line that it reports into the
-//! oracle. Deaths come at random moments and at chosen points. Children that start later begin with the database and
-//! the oracle of those before. The last child of a file lives until everything is at rest. The tools of its chats may be
-//! those of a [remote](crate::remote) server.
+//! The `driver` starts a `child` with the oracle of the earlier ones, and writes each line that it
+//! reports into the oracle. Deaths come at random moments and at chosen points. Children that start
+//! later begin with the database and the oracle of those before. The last child of a file lives
+//! until everything is at rest. The tools of its chats may be those of a [remote](crate::remote)
+//! server.
 //!
 //! ```text
 //! driver --lines of earlier children--> child --SQLite--> file

@@ -1,12 +1,16 @@
-//! The mistakes that the proof must find: in stores, tools, models, clocks and people around the runtime's ports.
+//! The mistakes that the proof must find: in stores, tools, models, clocks and people around the
+//! runtime's ports.
 //!
-//! Each mistake has a name, a sentence and the counters that it must raise. `store`, `tool` and `clock` wrap a part of
-//! the workload and make the mistake. `away` makes that of a start, and the simulation itself that of a `late` look. The workload's model and people make those of the model and of the front end.
-//! Those of a server are made by a `proxy` before it, and those of a way to `remote` tools by what is around the tools.
-//! `docs/proof.md` lists which drivers find each, and a test compares that table with these lists.
+//! Each mistake has a name, a sentence and the counters that it must raise. `store`, `tool` and
+//! `clock` wrap a part of the workload and make the mistake. `away` makes that of a start, and the
+//! simulation itself that of a `late` look. The workload's model and people make those of the model
+//! and of the front end. Those of a server are made by a `proxy` before it, and those of a way to
+//! `remote` tools by what is around the tools. `docs/proof.md` lists which drivers find each, and a
+//! test compares that table with these lists.
 //!
-//! Invariant: neither the runtime nor the server contains a mistake. Two mistakes of the power cut change options of
-//! SQLite's writing connection, by a hidden function of the library. The others need no hook in it.
+//! Invariant: neither the runtime nor the server contains a mistake. Two mistakes of the power cut
+//! change options of SQLite's writing connection, by a hidden function of the library. The others
+//! need no hook in it.
 
 #[cfg(feature = "sqlite")]
 mod away;

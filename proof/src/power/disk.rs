@@ -74,7 +74,8 @@ impl Disk {
         }
     }
 
-    /// Writes a possible state after a cut at this moment into an empty folder. Returns the number of lost changes.
+    /// Writes a possible state after a cut at this moment into an empty folder. Returns the number
+    /// of lost changes.
     ///
     /// # Errors
     /// The folder cannot be written.

@@ -38,8 +38,8 @@ pub enum FileEvent {
     },
     /// All of it is durable.
     Sync {
-        /// Whether created and removed names of its folder are durable too: SQLite syncs the folder with a new journal
-        /// or log.
+        /// Whether created and removed names of its folder are durable too: SQLite syncs the folder
+        /// with a new journal or log.
         with_folder: bool,
     },
     /// It was removed.

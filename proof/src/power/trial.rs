@@ -145,8 +145,8 @@ impl Trial {
             .collect()
     }
 
-    /// Opens and audits a disk after a cut, as any process would. Then a runtime may start on it, which brings every chat
-    /// to rest.
+    /// Opens and audits a disk after a cut, as any process would. Then a runtime may start on it,
+    /// which brings every chat to rest.
     async fn after_cut(
         &self,
         folder: &Path,
@@ -186,8 +186,8 @@ fn recorded(options: SqliteConnectOptions) -> SqliteConnectOptions {
     options.vfs(vfs::NAME).pragma("wal_autocheckpoint", LOG_PAGES)
 }
 
-/// Opens a database. A process that starts at the same time may still hold the lock of the store before, until it runs
-/// another program.
+/// Opens a database. A process that starts at the same time may still hold the lock of the store
+/// before, until it runs another program.
 async fn open(folder: &Path) -> Result<SqliteStore, String> {
     let begin = Instant::now();
     loop {

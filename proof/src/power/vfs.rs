@@ -1,7 +1,7 @@
 //! A file layer of SQLite over the system's own, which records the calls.
 //!
-//! SQLite calls it by C's conventions: a table of functions for the layer, and one for each open file. Calls without a
-//! record go on to the system's layer unchanged.
+//! SQLite calls it by C's conventions: a table of functions for the layer, and one for each open
+//! file. Calls without a record go on to the system's layer unchanged.
 
 #![expect(unsafe_code, reason = "SQLite's file layers are tables of C functions")]
 
@@ -30,7 +30,8 @@ const C_NAME: &CStr = c"madang-recording";
 /// The system's layer.
 struct System(*mut sqlite3_vfs);
 
-// SAFETY: SQLite never frees or changes a registered layer, and its functions may be called from any thread.
+// SAFETY: SQLite never frees or changes a registered layer, and its functions may be called from
+// any thread.
 unsafe impl Send for System {}
 // SAFETY: as above.
 unsafe impl Sync for System {}
@@ -41,7 +42,8 @@ static SYSTEM: OnceLock<System> = OnceLock::new();
 #[repr(C)]
 struct File {
     base: sqlite3_file,
-    /// Made by `Box::into_raw` at the opening, and taken back at the closing; null if nothing is recorded.
+    /// Made by `Box::into_raw` at the opening, and taken back at the closing; null if nothing is
+    /// recorded.
     track: *mut Track,
 }
 
@@ -57,12 +59,13 @@ struct Track {
 pub(super) fn register() {
     static REGISTERED: Once = Once::new();
     REGISTERED.call_once(|| {
-        // SAFETY: without a name SQLite returns its default layer, which lives as long as the process.
+        // SAFETY: without a name SQLite returns its default layer, which lives as long as the
+        // process.
         let system = unsafe { sqlite3_vfs_find(ptr::null()) };
         assert!(!system.is_null(), "SQLite has a layer for this system");
         SYSTEM.get_or_init(|| System(system));
-        // SAFETY: the layer was just found. The copy is a table of functions; those that use the layer itself are
-        // replaced.
+        // SAFETY: the layer was just found. The copy is a table of functions; those that use the
+        // layer itself are replaced.
         let mut layer = unsafe { *system };
         layer.zName = C_NAME.as_ptr();
         layer.szOsFile += c_int::try_from(size_of::<File>()).expect("a file is small");
@@ -243,7 +246,8 @@ pass_on! {
     shm_unmap => xShmUnmap(deletes: c_int) -> c_int;
 }
 
-/// Version 2 of the table: shared memory for the log, but no memory-mapped files, whose writes cannot be recorded.
+/// Version 2 of the table: shared memory for the log, but no memory-mapped files, whose writes
+/// cannot be recorded.
 static METHODS: sqlite3_io_methods = sqlite3_io_methods {
     iVersion: 2,
     xClose: Some(close),

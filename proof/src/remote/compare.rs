@@ -35,7 +35,8 @@ pub(crate) fn compare(
             of_tokens.entry(&received.token).or_default().push(received);
         }
     }
-    // Whatever the id of its call, a write comes once. A read whose answer was lost is asked once more in each process.
+    // Whatever the id of its call, a write comes once. A read whose answer was lost is asked once
+    // more in each process.
     let repeated = of_tokens.values().filter(|all| all.len() > 1);
     for all in repeated.chain(reads.values().filter(|all| all.len() > 2)) {
         findings.find(Counter::Doubled, format!("the server received {all:?}"));

@@ -66,8 +66,8 @@ impl Far {
         Runtime::builder().model(scene.model(COMPLETIONS, follow)).tools(tools)
     }
 
-    /// Lets people make their visits with texts about these tools. Without a plan each makes one, and what is unknown is
-    /// resolved.
+    /// Lets people make their visits with texts about these tools. Without a plan each makes one,
+    /// and what is unknown is resolved.
     pub(crate) async fn visits(
         &self,
         life: &Arc<Life>,

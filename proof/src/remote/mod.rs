@@ -1,9 +1,9 @@
 //! Remote tools for the chats of a process that is killed: an MCP server that outlives it.
 //!
-//! The driver of [`kill`](crate::kill) has the `server`, which answers, hangs, fails and breaks connections, and keeps a
-//! book of the calls that it received. It kills the child at random moments, at points, and while the server has a call.
-//! `far` is the child's way to it, `plan` says what the model asks for, and `compare` holds the ledger against the book
-//! after each death.
+//! The driver of [`kill`](crate::kill) has the `server`, which answers, hangs, fails and breaks
+//! connections, and keeps a book of the calls that it received. It kills the child at random
+//! moments, at points, and while the server has a call. `far` is the child's way to it, `plan` says
+//! what the model asks for, and `compare` holds the ledger against the book after each death.
 //!
 //! ```text
 //! driver <--what people were told-- child --SQLite--> file

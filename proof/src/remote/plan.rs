@@ -1,4 +1,5 @@
-//! Plans what the model asks the remote tools for. The plan is the user's text, so the next process gets the same answer.
+//! Plans what the model asks the remote tools for. The plan is the user's text, so the next process
+//! gets the same answer.
 
 use madang::model::{Completion, ModelError, PromptMessage};
 use serde_json::{Value, json};

@@ -1,5 +1,5 @@
-//! The server of the remote tools: it is in the driver's process, outlives each kill, and keeps a book of the calls that it
-//! received.
+//! The server of the remote tools: it is in the driver's process, outlives each kill, and keeps a
+//! book of the calls that it received.
 
 use std::{
     io,
@@ -73,7 +73,8 @@ pub(crate) struct ToolServer {
 #[derive(Debug, Default)]
 struct Inside {
     receipts: Mutex<Receipts>,
-    /// Wakes a driver that waits to kill the client. It keeps no permit: a moment that comes late kills no other process.
+    /// Wakes a driver that waits to kill the client. It keeps no permit: a moment that comes late
+    /// kills no other process.
     kills: Notify,
     connections: TaskTracker,
 }
@@ -87,7 +88,8 @@ struct Receipts {
     deadly: Option<(ServerMoment, u64)>,
 }
 
-/// The time within which most calls that are not answered at once are answered; some are answered behind their deadline.
+/// The time within which most calls that are not answered at once are answered; some are answered
+/// behind their deadline.
 const DAWDLING: u64 = 30;
 
 impl Course {
@@ -139,8 +141,8 @@ impl ToolServer {
         self.port.address
     }
 
-    /// Begins with the next process of its client, which is to be killed at the given moment of the call of this number.
-    /// Answers every call at once, if it is calm, or as drawn.
+    /// Begins with the next process of its client, which is to be killed at the given moment of the
+    /// call of this number. Answers every call at once, if it is calm, or as drawn.
     pub(crate) fn begins(&self, life: u64, deadly: Option<(ServerMoment, u64)>, is_calm: bool) {
         let mut receipts = self.inside.receipts();
         (receipts.life, receipts.deadly, receipts.is_calm) = (life, deadly, is_calm);

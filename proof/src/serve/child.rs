@@ -1,4 +1,5 @@
-//! The process that is killed: a server over HTTP on one file, with a model and tools that report on standard output.
+//! The process that is killed: a server over HTTP on one file, with a model and tools that report
+//! on standard output.
 
 use std::{
     error::Error,

@@ -1,4 +1,5 @@
-//! A client: submits texts under keys one to three times, until each has its turn and the end of that was heard.
+//! A client: submits texts under keys one to three times, until each has its turn and the end of
+//! that was heard.
 
 use std::{
     collections::HashMap,
@@ -33,7 +34,8 @@ use crate::{
     workload::{Act, TurnPlan},
 };
 
-/// A client with the session of one number. `reading`, `deciding` and `probing` have its other acts.
+/// A client with the session of one number. `reading`, `deciding` and `probing` have its other
+/// acts.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) number: usize,
@@ -75,7 +77,8 @@ impl Client {
         while !stop.is_cancelled() {
             turn += 1;
             self.probes(turn).await;
-            // While servers die, how long a turn takes is up to the machine. The last server has to end it.
+            // While servers die, how long a turn takes is up to the machine. The last server has to
+            // end it.
             let last_chance = async {
                 stop.cancelled().await;
                 sleep(self.site.patience).await;
@@ -130,7 +133,8 @@ impl Client {
         }
     }
 
-    /// Sends a request whose answer is a stream until it is answered, and returns the status. The stream is not read.
+    /// Sends a request whose answer is a stream until it is answered, and returns the status. The
+    /// stream is not read.
     pub(super) async fn insists_on_head(&self, request: &HttpRequest) -> u16 {
         loop {
             if let Ok(answer) = self.site.send(self.number, request.clone()).await
@@ -213,7 +217,8 @@ impl Client {
         turn
     }
 
-    /// Submits a text on a surface as drawn until it is answered, and returns the turn that the answer names.
+    /// Submits a text on a surface as drawn until it is answered, and returns the turn that the
+    /// answer names.
     async fn submit(self: Arc<Self>, submitted: Arc<Submitted>) -> Option<TurnId> {
         let Submitted { text, index } = &*submitted;
         let drawn = Surface::ALL[self.below(Surface::ALL.len() as u64) as usize];

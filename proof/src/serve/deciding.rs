@@ -29,8 +29,8 @@ impl Client {
         }
     }
 
-    /// Says one decision until it is answered, at times from two devices at once, or on other surfaces as well. Said
-    /// twice, it counts once.
+    /// Says one decision until it is answered, at times from two devices at once, or on other
+    /// surfaces as well. Said twice, it counts once.
     async fn decide(self: Arc<Self>, request: &ApprovalRequest, decision: Decision) {
         let call = request.call;
         let session = &self.site.sessions[self.number].0.name;

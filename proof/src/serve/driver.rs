@@ -1,4 +1,5 @@
-//! The driver: starts a server, lets clients talk to it, kills it, starts it again, and audits the database.
+//! The driver: starts a server, lets clients talk to it, kills it, starts it again, and audits the
+//! database.
 
 use std::{
     net::{Ipv4Addr, SocketAddr, TcpListener},
@@ -51,14 +52,16 @@ pub struct ServeCampaign {
     pub patience: Duration,
 }
 
-/// The time after which a server is killed that does not reach its point, or does not report enough, once its runtime runs.
+/// The time after which a server is killed that does not reach its point, or does not report
+/// enough, once its runtime runs.
 const MISSED: Duration = Duration::from_millis(700);
 
-/// The ports of servers: below those from which systems take a port for a connection. A client that tries to connect while
-/// no server listens would else meet itself at last.
+/// The ports of servers: below those from which systems take a port for a connection. A client that
+/// tries to connect while no server listens would else meet itself at last.
 const PORTS: (u16, u32) = (20_000, 10_000);
 
-/// Draws the time of a server, and whether it ends in order then: its clients are told, and come back to the next.
+/// Draws the time of a server, and whether it ends in order then: its clients are told, and come
+/// back to the next.
 fn end(dice: &mut Dice, clients: usize) -> (Lifespan, bool) {
     let many = 4 * clients as u64;
     let soon = |dice: &mut Dice| Lifespan::of(Duration::from_millis(dice.below(400)));
@@ -167,7 +170,8 @@ impl Lives<'_> {
         progress();
     }
 
-    /// Compares a copy of the oracle, to which clients go on to add, with the database that no process has open.
+    /// Compares a copy of the oracle, to which clients go on to add, with the database that no
+    /// process has open.
     async fn audit(&self, moment: Moment) {
         let oracle = self.site.witness.oracle().clone();
         let sessions: Vec<_> = self.site.sessions.iter().map(|(plan, _)| plan.clone()).collect();
@@ -233,8 +237,9 @@ fn sessions_with_tokens(folder: &Path, clients: usize) -> Vec<(SessionPlan, Stri
     sessions(clients).into_iter().map(with_token).collect()
 }
 
-/// Finds a port that no process has. Campaigns of one process take one port after the other, and those of other
-/// processes begin elsewhere. A port is bound a moment after it was found, and again after each death.
+/// Finds a port that no process has. Campaigns of one process take one port after the other, and
+/// those of other processes begin elsewhere. A port is bound a moment after it was found, and again
+/// after each death.
 fn free_port() -> u16 {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     let (from, count) = PORTS;

@@ -1,12 +1,14 @@
-//! Serve: kills a server again and again while its clients submit, read and answer over HTTP, and compares what each
-//! client heard with the store.
+//! Serve: kills a server again and again while its clients submit, read and answer over HTTP, and
+//! compares what each client heard with the store.
 //!
-//! The `driver` starts a server in a `child` on one file and one port. It kills the server at random moments and at
-//! chosen points, or ends it in order, and starts it again. Its clients live on through all of that. A `client` submits
-//! each text under a key one to three times, at once or one after the other, and insists until it is answered. Each try
-//! comes on a `surface` as drawn. `reading` reads the stream of the session, breaks off now and then, and goes on behind the last cursor; `notes` has
-//! what no stream may tell. `deciding` answers approval requests, and `probing` asks for what belongs to others. A
-//! planted mistake is a [proxy](crate::mistakes::ProxyMistake) between the clients and the server.
+//! The `driver` starts a server in a `child` on one file and one port. It kills the server at
+//! random moments and at chosen points, or ends it in order, and starts it again. Its clients live
+//! on through all of that. A `client` submits each text under a key one to three times, at once or
+//! one after the other, and insists until it is answered. Each try comes on a `surface` as drawn.
+//! `reading` reads the stream of the session, breaks off now and then, and goes on behind the last
+//! cursor; `notes` has what no stream may tell. `deciding` answers approval requests, and `probing`
+//! asks for what belongs to others. A planted mistake is a [proxy](crate::mistakes::ProxyMistake)
+//! between the clients and the server.
 //!
 //! ```text
 //! clients --HTTP--> (proxy) --HTTP--> server --SQLite--> file

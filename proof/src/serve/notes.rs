@@ -1,7 +1,8 @@
 //! What one reader of a stream has heard, and what no stream may tell it. Pure.
 //!
-//! The audit compares the stored events with the store. The notes have what the store cannot know. An event that no
-//! store keeps came once while its feed lived. Pieces of text follow one another, and a stream ended with a reason.
+//! The audit compares the stored events with the store. The notes have what the store cannot know.
+//! An event that no store keeps came once while its feed lived. Pieces of text follow one another,
+//! and a stream ended with a reason.
 
 use std::{
     collections::{HashMap, HashSet},

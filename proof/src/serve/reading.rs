@@ -1,4 +1,5 @@
-//! Lets a client read the events of its session, break off now and then, and go on behind the last one.
+//! Lets a client read the events of its session, break off now and then, and go on behind the last
+//! one.
 
 use std::sync::{Arc, Mutex};
 

@@ -30,7 +30,8 @@ impl Surface {
     pub(super) const ALL: [Self; 4] =
         [Self::Native, Self::ChatCompletions, Self::AgUi, Self::AiSdk];
 
-    /// Makes the request that submits a text; `None` where the surface has no word for its dismissal.
+    /// Makes the request that submits a text; `None` where the surface has no word for its
+    /// dismissal.
     pub(super) fn submits(self, submitted: &Text) -> Option<HttpRequest> {
         let Text { session, text, key, on_dismiss } = submitted;
         let key_header = format!("\"{key}\"");

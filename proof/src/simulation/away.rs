@@ -1,5 +1,5 @@
-//! People who stay away. Each turn waits for a yes while the process dies and starts again, far more often than a turn
-//! that works is resumed. Then they come back, and each yes counts once.
+//! People who stay away. Each turn waits for a yes while the process dies and starts again, far
+//! more often than a turn that works is resumed. Then they come back, and each yes counts once.
 
 use std::time::Duration;
 

@@ -1,5 +1,6 @@
-//! Reports that come late. The store takes a write, and its reply is lost. The look that tells about it comes while the
-//! next turn of the chat runs. Nothing else goes wrong, so every turn is answered.
+//! Reports that come late. The store takes a write, and its reply is lost. The look that tells
+//! about it comes while the next turn of the chat runs. Nothing else goes wrong, so every turn is
+//! answered.
 
 use std::{
     sync::{

@@ -1,19 +1,22 @@
-//! Simulation: the whole runtime on one thread, with a clock that jumps and a scheduler that draws from a seed.
+//! Simulation: the whole runtime on one thread, with a clock that jumps and a scheduler that draws
+//! from a seed.
 //!
-//! The store, the model, the tools, the clock and the people stand around the runtime's ports. Each of their steps
-//! waits and fails as the seed says. People submit twice, leave, answer late, twice and for others. Actors are killed,
-//! and the process dies and starts again on the same store. The random numbers come from the seed alone: one seed gives
-//! one schedule and one hash of its trace.
+//! The store, the model, the tools, the clock and the people stand around the runtime's ports. Each
+//! of their steps waits and fails as the seed says. People submit twice, leave, answer late, twice
+//! and for others. Actors are killed, and the process dies and starts again on the same store. The
+//! random numbers come from the seed alone: one seed gives one schedule and one hash of its trace.
 //!
-//! The last life is calm and brings everything to rest. Then the audit compares the people's and the tools' knowledge
-//! with the store. No acknowledged fact is lost, no effect is doubled or unasked, each call has one outcome, and each
-//! event equals the store.
+//! The last life is calm and brings everything to rest. Then the audit compares the people's and
+//! the tools' knowledge with the store. No acknowledged fact is lost, no effect is doubled or
+//! unasked, each call has one outcome, and each event equals the store.
 //!
-//! [`Away`] is a run of its own on the same thread and clock. People ask for a thing that needs a yes, and stay away while
-//! the process dies again and again. In [`Late`] the store's replies are lost, and what it shows comes late.
+//! [`Away`] is a run of its own on the same thread and clock. People ask for a thing that needs a
+//! yes, and stay away while the process dies again and again. In [`Late`] the store's replies are
+//! lost, and what it shows comes late.
 //!
-//! Invariants: no code here reads a clock or a random number of the machine, iterates over a map in random order, or
-//! starts a thread. Ids contain random bytes, so the trace has the order of their first use instead.
+//! Invariants: no code here reads a clock or a random number of the machine, iterates over a map in
+//! random order, or starts a thread. Ids contain random bytes, so the trace has the order of their
+//! first use instead.
 
 mod away;
 mod late;
@@ -33,8 +36,8 @@ use world::World;
 /// The turns of all sessions in one life.
 const TURNS_A_LIFE: u64 = 24;
 
-/// The turns in one world, after which the next begins with a new store. A waking session reads its whole chat, so long
-/// chats would cost more than they show.
+/// The turns in one world, after which the next begins with a new store. A waking session reads its
+/// whole chat, so long chats would cost more than they show.
 const TURNS_A_WORLD: u64 = 100;
 
 /// The options of a run.
@@ -72,8 +75,8 @@ pub struct SimulationReport {
 }
 
 impl Simulation {
-    /// Builds a run of this seed without a mistake and without a kept trace; a failed run is repeated to show its
-    /// trace.
+    /// Builds a run of this seed without a mistake and without a kept trace; a failed run is
+    /// repeated to show its trace.
     #[must_use]
     pub const fn new(seed: u64, turns: u64) -> Self {
         Self { seed, turns, sessions: usize::MAX, mistake: None, tail: 0 }

@@ -1,4 +1,5 @@
-//! Runs the lives of a world: one after another on the same store, each with its own thread and clock.
+//! Runs the lives of a world: one after another on the same store, each with its own thread and
+//! clock.
 
 use std::{future::Future, pin::pin, sync::Arc, time::Duration};
 
@@ -34,7 +35,8 @@ impl World {
         oracle.asks.iter().filter(|asked| matches!(asked.began, Some(Began::Yes(_)))).count() as u64
     }
 
-    /// Lives as planned, to a shutdown. False if the process died with all that ran, or a part of it did not end.
+    /// Lives as planned, to a shutdown. False if the process died with all that ran, or a part of
+    /// it did not end.
     pub(super) fn live(&self, plan: LifePlan) -> bool {
         self.on_a_thread(false, async {
             let end = plan.end;
@@ -68,7 +70,8 @@ impl World {
         at_once(audit::audit(&self.store, effects, &self.scene.sessions, &oracle, moment))
     }
 
-    /// Counts the turns that were answered, in a world in which nothing goes wrong: each other turn is a finding.
+    /// Counts the turns that were answered, in a world in which nothing goes wrong: each other turn
+    /// is a finding.
     pub(super) async fn answered(&self, findings: &mut Findings) -> usize {
         let oracle = self.scene.witness.oracle().clone();
         let mut answered = 0;

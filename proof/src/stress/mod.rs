@@ -1,13 +1,14 @@
 //! Stress: many sessions on one runtime, as fast as the machine is, with many faults.
 //!
-//! The faults of each turn are planned before anything runs (`plan`), so that a seed has them in the same places. Tools
-//! panic, fail, dawdle and keep the transaction, and models fail and panic. People submit twice, answer twice and leave,
-//! and sessions are killed. Now and then an actor dies that all sessions share. Afterwards every person comes back, the
-//! audit compares, and `figures` counts.
+//! The faults of each turn are planned before anything runs (`plan`), so that a seed has them in
+//! the same places. Tools panic, fail, dawdle and keep the transaction, and models fail and panic.
+//! People submit twice, answer twice and leave, and sessions are killed. Now and then an actor dies
+//! that all sessions share. Afterwards every person comes back, the audit compares, and `figures`
+//! counts.
 //!
 //! Invariants:
-//! - A turn without a fault ends as planned, whatever befalls the others. Only a turn beside the kill of a shared actor
-//!   may end otherwise, and is counted as cut.
+//! - A turn without a fault ends as planned, whatever befalls the others. Only a turn beside the
+//!   kill of a shared actor may end otherwise, and is counted as cut.
 //! - With a real model the texts are fixed, and only the audit judges.
 
 mod figures;
@@ -92,7 +93,8 @@ impl Stress {
         Ok(ran.figures(found))
     }
 
-    /// Runs on a new database in this folder, and calls `tell` with the number of ended turns at each end.
+    /// Runs on a new database in this folder, and calls `tell` with the number of ended turns at
+    /// each end.
     ///
     /// # Errors
     /// Every error that keeps a database from being made or a runtime from starting.
@@ -160,7 +162,8 @@ impl Stress {
         Ok(Ran { oracle, sessions: scene.sessions, expected, times, kills, took })
     }
 
-    /// Kills actors that all sessions share, each after a planned number of turns has begun. Never ends.
+    /// Kills actors that all sessions share, each after a planned number of turns has begun. Never
+    /// ends.
     async fn kill(&self, life: &Life, mut begun: watch::Receiver<usize>, killed: &mut Vec<Gone>) {
         for (turn, victim) in self.kills() {
             // Without a sender there are no more turns.

@@ -1,4 +1,5 @@
-//! Plans a run from its seed before anything runs, and gives the required result of a turn without a fault.
+//! Plans a run from its seed before anything runs, and gives the required result of a turn without
+//! a fault.
 
 use super::options::Stress;
 use crate::{
@@ -13,8 +14,8 @@ const CALM: [Act; 5] = [Act::Save, Act::Save, Act::Erase, Act::Mail, Act::Look];
 const BROKEN: [Act; 6] =
     [Act::Panic, Act::Breach, Act::Fail, Act::PanickingMail, Act::SlowMail, Act::Gone];
 
-/// The number of faulty calls of which one is slow. One of twice as many keeps the transaction, and all others wait for
-/// it.
+/// The number of faulty calls of which one is slow. One of twice as many keeps the transaction, and
+/// all others wait for it.
 const SLOW: u64 = 32;
 
 /// Rounds with calls: the answer is one more, and four are allowed.
@@ -23,14 +24,16 @@ const ROUNDS: usize = 3;
 /// The events of a turn among which a mishap happens: some turns are over before.
 const EVENTS: u64 = 6;
 
-/// The turns, on average, for each kill of an actor that all sessions share, at a hundred percent of chaos.
+/// The turns, on average, for each kill of an actor that all sessions share, at a hundred percent
+/// of chaos.
 const TURNS_A_KILL: usize = 50;
 
 /// The most such kills in a run: each takes the turns with it that need the actor just then.
 const MAX_KILLS: usize = 12;
 
 impl Stress {
-    /// Draws the visits to each session, the same for the same seed. Without texts the people say their plans.
+    /// Draws the visits to each session, the same for the same seed. Without texts the people say
+    /// their plans.
     #[must_use]
     pub fn visits(&self, texts: Option<&[&str]>) -> Vec<Vec<Visit>> {
         let mut dice = Dice::new(self.seed);
@@ -50,7 +53,8 @@ impl Stress {
             .collect()
     }
 
-    /// Draws the kills of actors that all sessions share, each with the number of turns that have begun by then.
+    /// Draws the kills of actors that all sessions share, each with the number of turns that have
+    /// begun by then.
     pub(super) fn kills(&self) -> Vec<(usize, Victim)> {
         let turns = self.sessions * self.turns;
         let count = turns * usize::from(self.chaos) / 100 / TURNS_A_KILL;
@@ -113,7 +117,8 @@ pub(super) enum Expected {
     Whatever,
     /// An answer, after these outcomes.
     Answer(Came),
-    /// Any end except a failure or a dismissal, because the answer of a real model is not known before.
+    /// Any end except a failure or a dismissal, because the answer of a real model is not known
+    /// before.
     Undisturbed,
 }
 
@@ -126,7 +131,8 @@ pub(super) struct Came {
 }
 
 impl Expected {
-    /// Reads the required result of a visit. A second submit changes nothing, and a slow handler is no fault.
+    /// Reads the required result of a visit. A second submit changes nothing, and a slow handler is
+    /// no fault.
     pub(super) fn of(visit: &Visit) -> Self {
         let is_planned = matches!(visit.answers, Answers::Yes | Answers::No);
         let Some(plan) = TurnPlan::read(&visit.text) else {

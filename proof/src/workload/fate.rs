@@ -1,4 +1,5 @@
-//! The source of chance: each step of a store, model, tool or person asks it for a wait and for a failure.
+//! The source of chance: each step of a store, model, tool or person asks it for a wait and for a
+//! failure.
 
 use std::{
     fmt,
@@ -22,7 +23,8 @@ const MORNING: i64 = 1_700_000_000_000;
 /// The factor by which people wait less in real time.
 const HURRY: u32 = 64;
 
-/// The only source of chance of a run, its clock, and the one place where it is traced. Cheap to clone.
+/// The only source of chance of a run, its clock, and the one place where it is traced. Cheap to
+/// clone.
 #[derive(Debug, Clone)]
 pub struct Fate(Arc<Mutex<State>>);
 
@@ -58,7 +60,8 @@ enum Pause {
 }
 
 impl Fate {
-    /// Draws everything from a seed on a paused clock, and keeps this many of the last lines of the trace.
+    /// Draws everything from a seed on a paused clock, and keeps this many of the last lines of the
+    /// trace.
     pub(crate) fn paused(seed: u64, keeps: usize) -> Self {
         let before = Duration::ZERO;
         let began = None;

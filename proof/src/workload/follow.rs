@@ -1,4 +1,5 @@
-//! Follows a plan without a memory: asks for the calls of the user's last text that have not returned yet.
+//! Follows a plan without a memory: asks for the calls of the user's last text that have not
+//! returned yet.
 
 use std::{panic::resume_unwind, sync::Arc};
 

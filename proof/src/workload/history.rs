@@ -2,7 +2,8 @@
 
 use madang::session::Imported;
 
-/// Returns the history of the session with this number. Its texts would be plans if a person had said them here.
+/// Returns the history of the session with this number. Its texts would be plans if a person had
+/// said them here.
 #[must_use]
 pub fn history(session: usize) -> Vec<Imported> {
     vec![

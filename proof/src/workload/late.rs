@@ -18,8 +18,8 @@ use crate::{
 };
 
 impl Life {
-    /// Lets a person submit one text after the other, and read all that is told. Some of the turns are dismissed, and are
-    /// to finish all the same.
+    /// Lets a person submit one text after the other, and read all that is told. Some of the turns
+    /// are dismissed, and are to finish all the same.
     pub(crate) async fn chat_on(self: Arc<Self>, number: usize, turns: usize, mut dice: Dice) {
         let Some(person) = Person::open(&self, number).await else { return };
         let submits = async |_: &TaskTracker| {

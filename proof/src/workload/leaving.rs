@@ -1,4 +1,5 @@
-//! Lets a person leave a turn: at once, once a handler has begun, or, by mistake, the turn of another person.
+//! Lets a person leave a turn: at once, once a handler has begun, or, by mistake, the turn of
+//! another person.
 
 use std::time::Duration;
 

@@ -54,8 +54,8 @@ pub struct Life {
 const FEW: usize = 3;
 
 impl Scene {
-    /// Makes a scene for real time without a mistake. Sessions fall asleep between turns now and then, and questions
-    /// expire.
+    /// Makes a scene for real time without a mistake. Sessions fall asleep between turns now and
+    /// then, and questions expire.
     #[must_use]
     pub fn hurried(sessions: Vec<SessionPlan>, fate: Fate, witness: Witness) -> Self {
         let limits = Limits {
@@ -75,8 +75,8 @@ impl Scene {
         self.begin_with(store, cast).await
     }
 
-    /// Builds two models that follow plans, each with this many completions at once, and the tools that they call. The
-    /// second answers where the first is too busy or lost.
+    /// Builds two models that follow plans, each with this many completions at once, and the tools
+    /// that they call. The second answers where the first is too busy or lost.
     pub(crate) fn cast<S: Store + Clone>(&self, store: &S, at_once: usize) -> Builder {
         let (Self { fate, witness, .. }, mistake) = (self, self.mistake);
         let timeout = self.limits.tool_timeout;
@@ -127,8 +127,8 @@ impl Life {
         }
         fate.note(format_args!("a life ends"));
         self.has_ended.cancel();
-        // Stopped actors end a moment later, or later still where the machine is busy. A write of a person that came too
-        // late waits for as long as a store may take.
+        // Stopped actors end a moment later, or later still where the machine is busy. A write of a
+        // person that came too late waits for as long as a store may take.
         let held = || -> Vec<_> {
             Bound::ALL.into_iter().filter(|bound| self.runtime.held(*bound) > 0).collect()
         };

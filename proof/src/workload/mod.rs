@@ -1,10 +1,11 @@
-//! The workload of every driver: people with plans, a model that follows them, tools that leave traces, and a store whose
-//! steps are watched.
+//! The workload of every driver: people with plans, a model that follows them, tools that leave
+//! traces, and a store whose steps are watched.
 //!
-//! A [`Scene`] outlives each process or runtime. It has the sessions, the [`Witness`](crate::oracle::Witness) that records
-//! outside, the source of chance ([`Fate`]), and the planted mistake. A [`Life`] is one runtime on a store, with its people
-//! in it. The drivers choose the store, the clock and the end. The simulation pauses the clock and lets steps fail. Kills,
-//! power cuts and failpoints live in real time, in which only the driver breaks anything.
+//! A [`Scene`] outlives each process or runtime. It has the sessions, the
+//! [`Witness`](crate::oracle::Witness) that records outside, the source of chance ([`Fate`]), and
+//! the planted mistake. A [`Life`] is one runtime on a store, with its people in it. The drivers
+//! choose the store, the clock and the end. The simulation pauses the clock and lets steps fail.
+//! Kills, power cuts and failpoints live in real time, in which only the driver breaks anything.
 //!
 //! Invariant: a seed decides every plan before anything runs.
 //!

@@ -1,4 +1,5 @@
-//! A model that follows the plan in the user's text, or fails: with an error, a panic, nonsense, or not at all.
+//! A model that follows the plan in the user's text, or fails: with an error, a panic, nonsense, or
+//! not at all.
 
 use std::panic::resume_unwind;
 
@@ -92,7 +93,8 @@ impl FickleModel {
 /// The beginning of each token in a call that the model did not finish.
 pub(crate) const CUT_OFF: &str = "cut.";
 
-/// Gives a call as it stands where the model is cut off in it. Its arguments can be read, and are not the whole ones.
+/// Gives a call as it stands where the model is cut off in it. Its arguments can be read, and are
+/// not the whole ones.
 fn cut_off(whole: &WantedCall) -> WantedCall {
     let token = token_of(&Value::String(whole.arguments.to_string())).unwrap_or_default();
     WantedCall::new(&*whole.name, json!({ "token": format!("{CUT_OFF}{token}") }).to_string())

@@ -66,7 +66,8 @@ impl Life {
         has_ended
     }
 
-    /// Brings every person to rest within this time, ends the runtime in order, and records what goes on behind that.
+    /// Brings every person to rest within this time, ends the runtime in order, and records what
+    /// goes on behind that.
     pub(crate) async fn ends_within(self: &Arc<Self>, patience: Duration) {
         self.rests_within(patience).await;
         if !self.shut_down().await {

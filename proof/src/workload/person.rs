@@ -1,5 +1,5 @@
-//! A person in one session: asks, submits again, resolves effects, and comes back. `reading`, `answering` and `leaving`
-//! have the other acts.
+//! A person in one session: asks, submits again, resolves effects, and comes back. `reading`,
+//! `answering` and `leaving` have the other acts.
 
 use std::{
     sync::{Arc, Mutex},
@@ -238,7 +238,8 @@ impl Person {
         turn
     }
 
-    /// Lets the mishap happen after this many events of the turn; not at all if the turn ends before.
+    /// Lets the mishap happen after this many events of the turn; not at all if the turn ends
+    /// before.
     async fn meets(&self, mishap: Mishap, after: u64, turn: TurnId, mut events: Subscription) {
         let mut heard = 0;
         while heard < after {
@@ -293,7 +294,8 @@ impl Person {
         sent.ok()
     }
 
-    /// Records that no standing approval of the session that was given before the request covers any later call.
+    /// Records that no standing approval of the session that was given before the request covers
+    /// any later call.
     fn revoked(&self, asked: Timestamp, is_so: bool) {
         if is_so {
             let session = self.number;
@@ -302,8 +304,8 @@ impl Person {
         }
     }
 
-    /// Resolves letters with an unknown effect by whether they were sent. Sometimes says the contrary as well, which must
-    /// not count. Skips a call whose handler still runs.
+    /// Resolves letters with an unknown effect by whether they were sent. Sometimes says the
+    /// contrary as well, which must not count. Skips a call whose handler still runs.
     async fn resolves(&self) {
         let fate = &self.life.scene.fate;
         for row in self.session.unresolved().await.unwrap_or_default() {

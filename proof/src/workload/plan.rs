@@ -1,5 +1,5 @@
-//! Plans what the model of a proof asks for in one turn. The plan is the user's text, so a second request, in this process
-//! or the next, gets the same answer.
+//! Plans what the model of a proof asks for in one turn. The plan is the user's text, so a second
+//! request, in this process or the next, gets the same answer.
 
 use std::fmt;
 

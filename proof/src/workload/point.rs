@@ -1,4 +1,5 @@
-//! The points at which a process can die: wherever the runtime meets its model, its store or its tools.
+//! The points at which a process can die: wherever the runtime meets its model, its store or its
+//! tools.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,5 +1,5 @@
-//! The tools: they write, send, break rules, panic, dawdle, and leave traces that name their call. No constraint makes a
-//! trace unique, so a second one is not hidden.
+//! The tools: they write, send, break rules, panic, dawdle, and leave traces that name their call.
+//! No constraint makes a trace unique, so a second one is not hidden.
 
 use std::{
     any::Any,
@@ -170,12 +170,14 @@ impl Deed {
     }
 }
 
-/// Ends the transaction, or leaves a statement behind that ends it when the writer goes on with the connection.
+/// Ends the transaction, or leaves a statement behind that ends it when the writer goes on with the
+/// connection.
 async fn spoil(db: &mut SqliteConnection) {
     if sqlx::query("COMMIT").execute(&mut *db).await.is_ok() {
         return;
     }
-    // An abandoned statement is prepared only when the writer goes on with the connection, which is then lost.
+    // An abandoned statement is prepared only when the writer goes on with the connection, which is
+    // then lost.
     for statement in [COUNTS_FOR_A_WHILE, "ROLLBACK"] {
         let left = pin!(sqlx::query(statement).execute(&mut *db));
         assert!(left.poll(&mut Context::from_waker(Waker::noop())).is_pending());

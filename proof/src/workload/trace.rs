@@ -9,7 +9,8 @@ use std::{
 
 use uuid::Uuid;
 
-/// Hashes every line. Ids are replaced by the order of their first appearance, because they hold random bytes.
+/// Hashes every line. Ids are replaced by the order of their first appearance, because they hold
+/// random bytes.
 #[derive(Debug)]
 pub(super) struct Trace {
     /// The number of last lines that are kept.

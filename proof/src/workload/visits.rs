@@ -1,4 +1,5 @@
-//! Plans a run from its seed and nothing else: users, their sessions, the lives of the runtime, and what befalls them.
+//! Plans a run from its seed and nothing else: users, their sessions, the lives of the runtime, and
+//! what befalls them.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Lets every step of a store wait for a drawn time, and fail now and then, with and without its effect.
+//! Lets every step of a store wait for a drawn time, and fail now and then, with and without its
+//! effect.
 
 use std::{fmt, sync::Arc};
 

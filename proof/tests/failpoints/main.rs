@@ -1,5 +1,5 @@
-//! Tests that no effect is lost, doubled, unasked or misreported, whichever step fails. Each failpoint of the sources
-//! in turn panics, fails, waits and ends the process.
+//! Tests that no effect is lost, doubled, unasked or misreported, whichever step fails. Each
+//! failpoint of the sources in turn panics, fails, waits and ends the process.
 //!
 //! Failpoints belong to the whole process, so each kind of mishap runs in a process of its own.
 

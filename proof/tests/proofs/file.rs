@@ -1,4 +1,5 @@
-//! Tests of the audit of a file: it finds a step that is missing, and takes a file that was half made for none.
+//! Tests of the audit of a file: it finds a step that is missing, and takes a file that was half
+//! made for none.
 
 use std::path::Path;
 
@@ -49,8 +50,8 @@ async fn a_step_that_is_taken_out_of_the_chain_is_found_damaged() {
     assert!(findings.of(Counter::Damaged).any(is_of_a_chain), "{findings:#?}");
 }
 
-/// What a process leaves that dies while it makes the file: half a transaction, and a journal to undo it. Only a connection
-/// that may write can read such a file.
+/// What a process leaves that dies while it makes the file: half a transaction, and a journal to
+/// undo it. Only a connection that may write can read such a file.
 #[tokio::test]
 async fn a_file_that_was_half_made_is_rolled_back_and_has_promised_nothing() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,5 +1,5 @@
-//! Tests that no bytes break a promise: the corpora, and inputs put together from their parts, words and random bytes.
-//! `scripts/fuzz.sh` looks longer, with libFuzzer.
+//! Tests that no bytes break a promise: the corpora, and inputs put together from their parts,
+//! words and random bytes. `scripts/fuzz.sh` looks longer, with libFuzzer.
 
 use std::{cell::RefCell, collections::HashSet};
 

@@ -1,4 +1,5 @@
-//! Tests that a report that comes late, about a turn that is over, changes nothing in the turn that runs.
+//! Tests that a report that comes late, about a turn that is over, changes nothing in the turn that
+//! runs.
 
 use madang_proof::{
     mistakes::LateMistake,

@@ -1,4 +1,5 @@
-//! Runs the proofs of the promise, short enough for every day, and the mistakes that each must find.
+//! Runs the proofs of the promise, short enough for every day, and the mistakes that each must
+//! find.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

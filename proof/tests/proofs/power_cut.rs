@@ -1,5 +1,5 @@
-//! Tests power cuts: at FULL no acknowledged fact is lost. The same trial finds losses at NORMAL, and damage without
-//! syncs, so it can find them.
+//! Tests power cuts: at FULL no acknowledged fact is lost. The same trial finds losses at NORMAL,
+//! and damage without syncs, so it can find them.
 
 use madang_proof::{
     audit::Counter,
@@ -22,7 +22,8 @@ async fn a_power_cut_takes_nothing_that_was_acknowledged() {
 async fn where_commits_do_not_wait_for_the_disk_the_same_trial_finds_losses() {
     let findings = trial(1, 16, Synced::Normal).await.findings;
     assert!(findings.of(Counter::Lost).len() > 0);
-    // A lost effect may happen again in the next life and count as doubled; the file itself stays intact.
+    // A lost effect may happen again in the next life and count as doubled; the file itself stays
+    // intact.
     assert_eq!(findings.of(Counter::Damaged).len(), 0, "{findings:#?}");
 }
 

@@ -1,4 +1,5 @@
-//! Tests kill -9 around remote tools: no write is sent twice, and each uncertain one is unknown and can be resolved.
+//! Tests kill -9 around remote tools: no write is sent twice, and each uncertain one is unknown and
+//! can be resolved.
 
 use madang_proof::{
     audit::Counter,

@@ -1,4 +1,5 @@
-//! Tests serve: a server that is killed under its clients loses nothing, repeats nothing and begins nothing twice.
+//! Tests serve: a server that is killed under its clients loses nothing, repeats nothing and begins
+//! nothing twice.
 
 use std::time::Duration;
 

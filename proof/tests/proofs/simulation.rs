@@ -1,4 +1,5 @@
-//! Tests the simulation: one seed gives one schedule, no schedule breaks the promise, and mistakes are found.
+//! Tests the simulation: one seed gives one schedule, no schedule breaks the promise, and mistakes
+//! are found.
 
 use std::collections::BTreeSet;
 

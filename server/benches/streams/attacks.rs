@@ -1,8 +1,8 @@
 //! A server with its usual bounds under attack, and another user who asks it meanwhile.
 //!
-//! The attackers do all of this at once, again and again. They ask for a long chat and read nothing. Without a token
-//! they open idle connections and half-sent logins. They send the longest bodies of the most values, and let short
-//! requests be compared with a long chat.
+//! The attackers do all of this at once, again and again. They ask for a long chat and read
+//! nothing. Without a token they open idle connections and half-sent logins. They send the longest
+//! bodies of the most values, and let short requests be compared with a long chat.
 
 use std::{sync::Arc, time::Duration};
 
@@ -33,7 +33,8 @@ const BODY_BYTES: usize = 8 * 1024 * 1024 - 200;
 const PAUSE: Duration = Duration::from_millis(20);
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Attacks a server in every way for a while, and measures its memory and the answers of another user.
+/// Attacks a server in every way for a while, and measures its memory and the answers of another
+/// user.
 pub(crate) async fn attacked(sizes: &Sizes, report: &mut Report) {
     let mut host = Host::start("defended");
     let access = ServerAccess { address: host.address, secret: host.secret.clone() };

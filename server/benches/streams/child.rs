@@ -28,8 +28,8 @@ use crate::{chats, speaker::Speaker};
 /// Chats that are opened, or that take a turn, at once.
 const AT_ONCE: usize = 256;
 
-/// Serves on this port, with the database in a folder, or in memory. Until its standard input ends, it does what is
-/// written there, and says when it is done.
+/// Serves on this port, with the database in a folder, or in memory. Until its standard input ends,
+/// it does what is written there, and says when it is done.
 pub(crate) async fn serve(folder: &Path, store: &str, port: u16) {
     let is_defended = store == "defended";
     if store == "memory" {
@@ -125,7 +125,8 @@ async fn each<F: Future<Output = ()> + Send>(
     acting.join_all().await;
 }
 
-/// Takes turns without HTTP, each chat one after the other, and returns the processor time of all in nanoseconds.
+/// Takes turns without HTTP, each chat one after the other, and returns the processor time of all
+/// in nanoseconds.
 async fn plain(runtime: &Runtime, chats: usize, turns: usize) -> u128 {
     let begin = ProcessTime::now();
     let mut talking = JoinSet::new();

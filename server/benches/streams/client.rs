@@ -1,4 +1,5 @@
-//! A client over raw connections: it reads the names of events, and nothing else, so that it costs little.
+//! A client over raw connections: it reads the names of events, and nothing else, so that it costs
+//! little.
 
 use std::{io, net::SocketAddr};
 
@@ -42,7 +43,8 @@ impl ServerAccess {
         )
     }
 
-    /// Opens the stream of a chat, from its beginning or behind a cursor; an error where that is refused.
+    /// Opens the stream of a chat, from its beginning or behind a cursor; an error where that is
+    /// refused.
     pub(crate) async fn stream(&self, chat: usize, after: Option<&str>) -> io::Result<EventStream> {
         let mut connection = TcpStream::connect(self.address).await?;
         let target = format!("GET /v1/sessions/{}/events", chats::name(chat));
@@ -62,13 +64,15 @@ impl ServerAccess {
         Ok(stream)
     }
 
-    /// Opens the stream of a chat behind a cursor, and never reads it. The kernel of this side takes little.
+    /// Opens the stream of a chat behind a cursor, and never reads it. The kernel of this side
+    /// takes little.
     pub(crate) async fn unread(&self, chat: usize, after: &str) -> io::Result<TcpStream> {
         let target = format!("GET /v1/sessions/{}/events", chats::name(chat));
         self.request(&target, chat, &format!("last-event-id: {after}\r\n"), b"").await
     }
 
-    /// Sends a request on a connection of its own, of which the kernel of this side takes little, and reads nothing.
+    /// Sends a request on a connection of its own, of which the kernel of this side takes little,
+    /// and reads nothing.
     pub(crate) async fn request(
         &self,
         target: &str,

@@ -31,7 +31,8 @@ pub(crate) struct Busy {
 }
 
 impl Host {
-    /// Starts a server with a store in `memory`, with `sqlite` at FULL, or with that and the usual bounds (`defended`).
+    /// Starts a server with a store in `memory`, with `sqlite` at FULL, or with that and the usual
+    /// bounds (`defended`).
     pub(crate) fn start(store: &'static str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let port = free_port();
@@ -87,8 +88,8 @@ impl Drop for Host {
     }
 }
 
-/// Finds a port below those from which systems take one for a connection. From those, a client that comes back while no
-/// server listens would meet itself at last.
+/// Finds a port below those from which systems take one for a connection. From those, a client that
+/// comes back while no server listens would meet itself at last.
 fn free_port() -> u16 {
     let first = 20_000 + u16::try_from(std::process::id() % 5_000).unwrap();
     let mut ports = first..first + 5_000;

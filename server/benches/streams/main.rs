@@ -1,8 +1,8 @@
-//! What streams cost, and how soon they are there: many of them, idle and spoken to, over a restart. The server is a
-//! process of its own, because a process may not have so many open files.
+//! What streams cost, and how soon they are there: many of them, idle and spoken to, over a
+//! restart. The server is a process of its own, because a process may not have so many open files.
 //!
-//! Prints each figure beside its goal, and fails where one is missed by more than half. `--quick` has smaller sizes and
-//! judges nothing; `--attacks` runs the last part alone.
+//! Prints each figure beside its goal, and fails where one is missed by more than half. `--quick`
+//! has smaller sizes and judges nothing; `--attacks` runs the last part alone.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a bench prints and may fail loudly")]
 

@@ -1,4 +1,5 @@
-//! A model that speaks as fast as the user's text says, so that a bench chooses how much is streamed.
+//! A model that speaks as fast as the user's text says, so that a bench chooses how much is
+//! streamed.
 
 use std::time::Duration;
 
@@ -12,7 +13,8 @@ use madang::{
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
-/// Answers `speak TOKENS BYTES MILLIS` with so many pieces of so many bytes, so far apart; any other text with a word.
+/// Answers `speak TOKENS BYTES MILLIS` with so many pieces of so many bytes, so far apart; any
+/// other text with a word.
 #[derive(Debug)]
 pub(crate) struct Speaker;
 

@@ -45,7 +45,8 @@ pub(crate) struct Acceptor {
     /// The permits of connections that are answered that there are too many.
     pub(crate) refusals: Arc<Semaphore>,
     pub(crate) tasks: TaskTracker,
-    /// Ends the loops but not the listeners, so the kernel keeps the connections that come meanwhile.
+    /// Ends the loops but not the listeners, so the kernel keeps the connections that come
+    /// meanwhile.
     pub(crate) stop: CancellationToken,
     /// Breaks off the connections.
     pub(crate) abort: CancellationToken,
@@ -53,7 +54,8 @@ pub(crate) struct Acceptor {
 
 /// The pause after an error that would come again at once, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How many connections at once are answered that there are too many. More are closed without an answer.
+/// How many connections at once are answered that there are too many. More are closed without an
+/// answer.
 pub(crate) const MAX_REFUSALS: usize = 128;
 /// How long to wait until a connection that gives way has ended.
 const ROOM_PATIENCE: Duration = Duration::from_secs(1);
@@ -122,8 +124,9 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Serves a connection in a task of its own, or answers that there are too many. Over clear text the client's
-    /// address says nothing, because it is of this machine or of a proxy with TLS.
+    /// Serves a connection in a task of its own, or answers that there are too many. Over clear
+    /// text the client's address says nothing, because it is of this machine or of a proxy with
+    /// TLS.
     fn begin<S>(&self, stream: S, peer: Peer)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -142,8 +145,8 @@ impl Acceptor {
         }
     }
 
-    /// Serves a connection after its handshake. One without a permit is closed, because an answer would cost a
-    /// handshake.
+    /// Serves a connection after its handshake. One without a permit is closed, because an answer
+    /// would cost a handshake.
     #[cfg(feature = "tls")]
     fn begin_with(&self, stream: tokio::net::TcpStream, peer: Peer, tls: super::tls::Tls) {
         let Some(room) = self.find_room(Some(peer)) else {
@@ -166,8 +169,8 @@ impl Acceptor {
         });
     }
 
-    /// Finds room for a connection: a permit that is free, or that of the oldest idle connection, which ends for it.
-    /// Returns `None` if there is none.
+    /// Finds room for a connection: a permit that is free, or that of the oldest idle connection,
+    /// which ends for it. Returns `None` if there is none.
     fn find_room(&self, address: Option<Peer>) -> Option<Room> {
         let free = self.permits.clone().try_acquire_owned().ok();
         if free.is_none() && !self.open.give_way() {
@@ -221,7 +224,8 @@ impl Acceptor {
             biased;
             ended = served.as_mut() => ended,
             () = drain.leaving.cancelled() => {
-                // What is being answered comes to its end. Streams receive the end of the server on their own.
+                // What is being answered comes to its end. Streams receive the end of the server on
+                // their own.
                 served.as_mut().graceful_shutdown();
                 served.await
             }

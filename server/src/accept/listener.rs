@@ -19,8 +19,8 @@ pub enum ListenAddress {
     /// A Unix socket at this path, which only its owner can use.
     #[cfg(unix)]
     Unix(PathBuf),
-    /// A socket that the process was given under this number, and that outlives it. Connections wait there while one
-    /// process follows another.
+    /// A socket that the process was given under this number, and that outlives it. Connections
+    /// wait there while one process follows another.
     #[cfg(unix)]
     Fd(i32),
 }
@@ -80,8 +80,8 @@ pub(super) enum Listens {
     Tcp(TcpListener),
     #[cfg(unix)]
     Unix {
-        /// This is dropped before the listener, so the next process finds no file, and not one that is about to be
-        /// removed.
+        /// This is dropped before the listener, so the next process finds no file, and not one that
+        /// is about to be removed.
         #[expect(dead_code, reason = "it is kept for its drop")]
         file: Option<SocketFile>,
         listener: UnixListener,
@@ -145,7 +145,8 @@ impl Listener {
         }
     }
 
-    /// Speaks TLS from here on. A Unix socket stays as it is, because its bytes do not leave the machine.
+    /// Speaks TLS from here on. A Unix socket stays as it is, because its bytes do not leave the
+    /// machine.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn with_tls(mut self, tls: super::tls::Tls) -> Self {
@@ -153,8 +154,9 @@ impl Listener {
         self
     }
 
-    /// Returns the address at which the listener is reached: `http://127.0.0.1:8137`, `https://..` with TLS of its own,
-    /// or `unix:PATH`. If a proxy speaks TLS for it, clients use another scheme.
+    /// Returns the address at which the listener is reached: `http://127.0.0.1:8137`, `https://..`
+    /// with TLS of its own, or `unix:PATH`. If a proxy speaks TLS for it, clients use another
+    /// scheme.
     #[must_use]
     pub fn address(&self) -> String {
         match &self.socket {
@@ -232,7 +234,8 @@ fn tcp(address: SocketAddr) -> io::Result<Listens> {
 async fn unix(path: &std::path::Path) -> io::Result<Listens> {
     use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
 
-    // A process that was killed leaves the file of its socket. It is removed if no process answers there.
+    // A process that was killed leaves the file of its socket. It is removed if no process answers
+    // there.
     let is_socket = std::fs::symlink_metadata(path).is_ok_and(|file| file.file_type().is_socket());
     if is_socket && tokio::net::UnixStream::connect(path).await.is_err() {
         std::fs::remove_file(path)?;
@@ -257,16 +260,18 @@ fn inherited(number: i32) -> io::Result<Listens> {
 
     static TAKEN: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-    // SAFETY: the number is not -1, and the file is only asked what it is; a number of no file is an error.
+    // SAFETY: the number is not -1, and the file is only asked what it is; a number of no file is
+    // an error.
     let looked_at = unsafe { BorrowedFd::borrow_raw(number) };
-    // A file of this process that has this number by chance stays open, because it is not a socket that listens.
+    // A file of this process that has this number by chance stays open, because it is not a socket
+    // that listens.
     must_listen(&socket2::SockRef::from(&looked_at))?;
     let is_fresh = TAKEN.lock().expect("no code under this lock panics").insert(number);
     if !is_fresh {
         return Err(io::Error::new(io::ErrorKind::AddrInUse, "this socket is taken already"));
     }
-    // SAFETY: the parent gave the socket to this process under the number that the caller names, so no part of the
-    // process has it. It is taken once.
+    // SAFETY: the parent gave the socket to this process under the number that the caller names, so
+    // no part of the process has it. It is taken once.
     let fd = unsafe { OwnedFd::from_raw_fd(number) };
     listening(fd)
 }

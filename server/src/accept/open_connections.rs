@@ -1,8 +1,9 @@
-//! Tracks the open connections, and bounds them for each address and without a caller. The oldest of the idle ones
-//! gives way.
+//! Tracks the open connections, and bounds them for each address and without a caller. The oldest
+//! of the idle ones gives way.
 //!
-//! A connection counts as idle until the guard has admitted a request of it, and again after that was answered. Files
-//! of the page, logins and heads that do not come make none busy, because they need no credential.
+//! A connection counts as idle until the guard has admitted a request of it, and again after that
+//! was answered. Files of the page, logins and heads that do not come make none busy, because they
+//! need no credential.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -66,7 +67,8 @@ impl OpenConnections {
         Arc::new(Self { table: Mutex::default(), max_per_address, max_idle })
     }
 
-    /// Admits a connection. Returns `None` if its address has too many. Without an address there is no such bound.
+    /// Admits a connection. Returns `None` if its address has too many. Without an address there is
+    /// no such bound.
     pub(super) fn admit(self: &Arc<Self>, address: Option<Peer>) -> Option<AdmittedConnection> {
         let mut table = self.table();
         if let Some(address) = address {

@@ -7,8 +7,9 @@ use tokio::net::TcpStream;
 
 use crate::ServerLimits;
 
-/// Sends small frames at once, keeps little unsent in the kernel, and ends a connection whose peer is dead or takes
-/// nothing. Without the second, a reader that does not read would have megabytes of stale frames in the kernel.
+/// Sends small frames at once, keeps little unsent in the kernel, and ends a connection whose peer
+/// is dead or takes nothing. Without the second, a reader that does not read would have megabytes
+/// of stale frames in the kernel.
 pub(crate) fn tune(stream: &TcpStream, limits: &ServerLimits) -> io::Result<()> {
     stream.set_nodelay(true)?;
     tune_further(&SockRef::from(stream), limits.max_unsent_bytes, limits.stall_timeout)

@@ -18,7 +18,8 @@ use tokio_rustls::{
     server::TlsStream,
 };
 
-/// A certificate with its private key, by which a [`Listener`](crate::Listener) speaks TLS 1.2 and 1.3.
+/// A certificate with its private key, by which a [`Listener`](crate::Listener) speaks TLS 1.2
+/// and 1.3.
 ///
 /// HTTP/1.1 is spoken over it, with the same bounds on heads and connections as over clear text.
 #[derive(Clone)]
@@ -66,9 +67,11 @@ pub enum TlsError {
 }
 
 impl Tls {
-    /// Reads the certificate, followed by those that lead to its root, and its private key, both as PEM.
+    /// Reads the certificate, followed by those that lead to its root, and its private key, both as
+    /// PEM.
     ///
-    /// A certificate that is renewed later is read by the next process. This blocks the calling thread.
+    /// A certificate that is renewed later is read by the next process. This blocks the calling
+    /// thread.
     ///
     /// # Errors
     /// Returns [`TlsError`], which names the file.

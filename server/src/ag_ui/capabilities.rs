@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-/// Returns the capabilities. Only our tools run. A run cannot be resumed in its middle, but only told again.
+/// Returns the capabilities. Only our tools run. A run cannot be resumed in its middle, but only
+/// told again.
 pub(crate) fn capabilities() -> Value {
     json!({
         "transport": { "streaming": true, "resumable": false },

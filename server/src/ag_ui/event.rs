@@ -1,4 +1,5 @@
-//! Writes the events of AG-UI that take more than a line. Optional fields are absent and never null.
+//! Writes the events of AG-UI that take more than a line. Optional fields are absent and never
+//! null.
 
 use std::collections::VecDeque;
 
@@ -75,8 +76,8 @@ pub(super) fn cost(usage: Usage) -> Value {
     })
 }
 
-/// Describes an approval request, as an interrupt that a later run resumes. Its id contains the digest. By `editedArgs`
-/// in the schema the protocol says that a person may change the arguments.
+/// Describes an approval request, as an interrupt that a later run resumes. Its id contains the
+/// digest. By `editedArgs` in the schema the protocol says that a person may change the arguments.
 pub(super) fn interrupt(request: &ApprovalRequest, tools: &ToolRegistry) -> Value {
     let any = || json!({ "type": "object" }).into();
     let tool = tools.get(&request.tool).ok();

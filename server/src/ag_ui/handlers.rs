@@ -129,8 +129,9 @@ impl Asked<'_> {
         self
     }
 
-    /// Begins a turn with the user's text. If the text began one before, answers with that one. A client that wants
-    /// another answer sends the same request as one that has lost the answer, so both get the same turn.
+    /// Begins a turn with the user's text. If the text began one before, answers with that one. A
+    /// client that wants another answer sends the same request as one that has lost the answer, so
+    /// both get the same turn.
     async fn say(mut self, said: Said) -> Result<Response, Problem> {
         let instructions = self.instructions.take();
         let begun = self.dialogue.say(said, Sent::Plain, instructions, Supersede::Never);
@@ -153,7 +154,8 @@ impl Asked<'_> {
         Ok(self.dialogue.tell(session, &turn, AgUiMapper::new(run)))
     }
 
-    /// Decides, dismisses what the person turned away from, and goes on with the turn of the requests.
+    /// Decides, dismisses what the person turned away from, and goes on with the turn of the
+    /// requests.
     async fn resume(
         self,
         session: &Session,
@@ -174,8 +176,8 @@ impl Asked<'_> {
         }
     }
 
-    /// Goes on after decisions. It tells the turn from before them if they count from now on, so nothing of it is
-    /// missed.
+    /// Goes on after decisions. It tells the turn from before them if they count from now on, so
+    /// nothing of it is missed.
     async fn go_on(
         mut self,
         session: &Session,
@@ -206,8 +208,9 @@ impl Asked<'_> {
         }
     }
 
-    /// Answers with a turn of which a client may have received a part. If the turn waits, the answer has its request.
-    /// If it runs, the answer has what follows the view. If it is over, the answer has its end.
+    /// Answers with a turn of which a client may have received a part. If the turn waits, the
+    /// answer has its request. If it runs, the answer has what follows the view. If it is over, the
+    /// answer has its end.
     async fn tell(
         self,
         session: &Session,
@@ -265,7 +268,8 @@ impl Asked<'_> {
         self.dialogue.tell_whole(turn, out)
     }
 
-    /// Answers with the error of a thread that is busy. A client receives it in the run, and can go on.
+    /// Answers with the error of a thread that is busy. A client receives it in the run, and can go
+    /// on.
     fn refuse(self, problem: &Problem) -> Response {
         let (code, text) = match problem.has("approval_request") {
             false => ("busy", problem.detail()),

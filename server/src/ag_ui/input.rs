@@ -46,7 +46,8 @@ pub(crate) enum AgUiIntent {
     Resume {
         /// The decisions, in the order of the input.
         decisions: Vec<(ApprovalId, Decision)>,
-        /// The requests that the person turned away from. If one is still open, its turn is dismissed.
+        /// The requests that the person turned away from. If one is still open, its turn is
+        /// dismissed.
         cancelled: Vec<ApprovalId>,
         /// How many entries name no request. They change nothing.
         unrecognised: usize,
@@ -61,7 +62,8 @@ impl AgUiInput {
     /// Reads a body.
     ///
     /// # Errors
-    /// Returns a problem if the body is too long, is not such JSON, or asks for something that cannot be done.
+    /// Returns a problem if the body is too long, is not such JSON, or asks for something that
+    /// cannot be done.
     pub(crate) fn read(body: &[u8], limits: &ServerLimits) -> Result<Self, Problem> {
         let body = read(body, limits)?;
         let messages = body
@@ -162,8 +164,8 @@ fn decision(at: usize, entry: Raw<'_>) -> Result<Decision, Problem> {
     Ok(form.decision())
 }
 
-/// Reads the arguments that the person typed. If they cannot be read, the result is a problem and never the arguments
-/// that were shown.
+/// Reads the arguments that the person typed. If they cannot be read, the result is a problem and
+/// never the arguments that were shown.
 fn edited(at: usize, payload: Raw<'_>) -> Result<Option<Value>, Problem> {
     let Some(edited) = payload.member("editedArgs") else { return Ok(None) };
     let edited = edited.read::<Map<String, Value>>().ok_or_else(|| {

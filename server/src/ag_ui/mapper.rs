@@ -139,8 +139,8 @@ impl AgUiMapper {
     /// Writes a piece of the model's thinking.
     fn think(&mut self, text: &str, out: &mut Frames) {
         if self.speech.id(Part::Thinking).is_none() {
-            // Unlike texts, thinking is in no snapshot, and a client keeps what it has of it. So ids are never used
-            // twice.
+            // Unlike texts, thinking is in no snapshot, and a client keeps what it has of it. So
+            // ids are never used twice.
             self.thoughts += 1;
             let id = format!("{}:thinking:{}", self.run.run, self.thoughts);
             self.speech.begin(Part::Thinking, id, out);
@@ -256,8 +256,9 @@ impl AgUiMapper {
         (self.is_fresh, self.needs_repair) = (true, false);
     }
 
-    /// Writes all messages for a client that already has later ones, or has some under other ids. Such a client keeps
-    /// its messages in place and adds the others after them, so it must forget the later ones first.
+    /// Writes all messages for a client that already has later ones, or has some under other ids.
+    /// Such a client keeps its messages in place and adds the others after them, so it must forget
+    /// the later ones first.
     fn snapshot_in_order(&mut self, out: &mut Frames) {
         write_messages(VecDeque::new(), out);
         self.snapshot(out);
@@ -270,7 +271,8 @@ impl AgUiMapper {
         self.run.is_fork || has < self.run.chat.len_before(self.run.turn) + own
     }
 
-    /// Returns the client's own state with our key in it. A snapshot with only our key would remove the client's state.
+    /// Returns the client's own state with our key in it. A snapshot with only our key would remove
+    /// the client's state.
     fn state(&mut self, out: &mut Frames) {
         let AgUiRun { state, thread, turn, cursor, .. } = &mut self.run;
         let Some(state) = state else { return };
@@ -294,7 +296,8 @@ impl AgUiMapper {
         self.text_of(&id, delta, out);
     }
 
-    /// Writes a piece of the text that is open. If none is open, the text with this id begins with it.
+    /// Writes a piece of the text that is open. If none is open, the text with this id begins with
+    /// it.
     fn text_of(&mut self, id: &str, delta: &str, out: &mut Frames) {
         if self.speech.id(Part::Text).is_none() {
             self.speech.begin(Part::Text, id.to_owned(), out);

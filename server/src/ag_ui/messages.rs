@@ -1,7 +1,8 @@
 //! Writes the messages of a chat as AG-UI has them, for snapshots.
 //!
-//! Ids are the same in a snapshot and in a stream. A user's text has the client's own id, and a text of the model has
-//! `<turn>:<entry>`. The message that carries one call has `call:<call>`, and its outcome has `<call>:result`.
+//! Ids are the same in a snapshot and in a stream. A user's text has the client's own id, and a
+//! text of the model has `<turn>:<entry>`. The message that carries one call has `call:<call>`, and
+//! its outcome has `<call>:result`.
 
 use std::{borrow::Cow, collections::VecDeque, sync::Arc};
 
@@ -41,8 +42,8 @@ pub(super) struct OpenCall {
 }
 
 impl AgUiChat {
-    /// Takes the last entries since the last clearing. A snapshot of them leaves out its oldest messages if it would be
-    /// longer than a page of the chat.
+    /// Takes the last entries since the last clearing. A snapshot of them leaves out its oldest
+    /// messages if it would be longer than a page of the chat.
     pub(crate) fn new(entries: Vec<ChatMessage>, limits: &ServerLimits) -> Self {
         Self {
             entries,
@@ -52,7 +53,8 @@ impl AgUiChat {
         }
     }
 
-    /// Adds the call of an open or decided approval request, which a snapshot shows without an outcome.
+    /// Adds the call of an open or decided approval request, which a snapshot shows without an
+    /// outcome.
     #[must_use]
     pub(crate) fn waiting(mut self, request: &ApprovalRequest) -> Self {
         if !self.has_ended(request.call) {
@@ -124,8 +126,8 @@ impl AgUiChat {
         all
     }
 
-    /// Returns the content of the message that has a call's outcome: the outcome as JSON. It also has the effect if the
-    /// outcome does not say it, and the arguments if a person changed them.
+    /// Returns the content of the message that has a call's outcome: the outcome as JSON. It also
+    /// has the effect if the outcome does not say it, and the arguments if a person changed them.
     pub(super) fn outcome(&self, record: &CallRecord) -> String {
         let mut content = match &record.outcome {
             Some(ToolOutcome::Ok(ToolOk { data, metadata })) => {
@@ -171,7 +173,8 @@ pub(super) fn result_id(call: CallId) -> String {
     format!("{call}:result")
 }
 
-/// Returns the arguments for which the model asked, as text. Those that a person typed are with the outcome.
+/// Returns the arguments for which the model asked, as text. Those that a person typed are with the
+/// outcome.
 pub(super) fn wanted(record: &CallRecord) -> Arc<str> {
     let arguments = record.asked.as_ref().unwrap_or(&record.arguments);
     arguments.as_str().map_or_else(|| arguments.to_string().into(), Into::into)

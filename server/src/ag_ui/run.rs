@@ -26,7 +26,8 @@ pub(crate) struct AgUiRun {
     pub(crate) chat: AgUiChat,
     /// How many messages of users, assistants and tools the client has.
     pub(crate) client_messages: usize,
-    /// Whether the thread goes on in a fork, whose ids may differ from those that the client has for the same texts.
+    /// Whether the thread goes on in a fork, whose ids may differ from those that the client has
+    /// for the same texts.
     pub(crate) is_fork: bool,
     /// The position of the chat.
     pub(crate) cursor: EventCursor,
@@ -34,7 +35,8 @@ pub(crate) struct AgUiRun {
     pub(crate) state: Option<Map<String, Value>>,
     /// The calls about which the client decided too late.
     pub(crate) late: Vec<CallId>,
-    /// The calls about which the client decided. If a request about one of them is told again, it is over.
+    /// The calls about which the client decided. If a request about one of them is told again, it
+    /// is over.
     pub(crate) decided: Vec<CallId>,
     /// Which person is asked about a call.
     pub(crate) ask: Ask,

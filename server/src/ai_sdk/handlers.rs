@@ -1,4 +1,5 @@
-//! The routes of the AI SDK: a message of a chat, its stream for a client that comes back, its stop, and all messages.
+//! The routes of the AI SDK: a message of a chat, its stream for a client that comes back, its
+//! stop, and all messages.
 
 use std::sync::Arc;
 
@@ -125,7 +126,8 @@ async fn resume(
     let name = session_id(&session)?;
     let session = match forks::current(&shared, &caller, &name).await {
         Ok(session) => session,
-        // Clients ask before their first message. Here as elsewhere, another user's chat looks as if it did not exist.
+        // Clients ask before their first message. Here as elsewhere, another user's chat looks as
+        // if it did not exist.
         Err(problem) if problem.name() == ProblemName::NotFound => return nothing(),
         Err(problem) => return Err(problem),
     };
@@ -139,7 +141,8 @@ async fn resume(
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct StopBody {
-    /// The id of the message that streams. Without it the turn that runs is dismissed, whichever that is.
+    /// The id of the message that streams. Without it the turn that runs is dismissed, whichever
+    /// that is.
     active_stream_id: Option<String>,
 }
 
@@ -180,8 +183,8 @@ async fn all(
     Ok((earlier, messages).into_response())
 }
 
-/// Begins a turn with the user's text. If the text began one before, tells that one. An open question gives way,
-/// because a client that shows it cannot be told that the chat is busy.
+/// Begins a turn with the user's text. If the text began one before, tells that one. An open
+/// question gives way, because a client that shows it cannot be told that the chat is busy.
 async fn speak(dialogue: Dialogue<'_>, said: Said, sent: Sent) -> Result<Response, Problem> {
     let (session, begun) = dialogue.say(said, sent, None, Supersede::Waiting).await?;
     let BegunTurn { turn, superseded } = begun;
@@ -234,7 +237,8 @@ async fn decide(
     // The view may show a request for a moment longer than it is open.
     let waits = open_in(&after, turn).filter(|request| !decided.is_about(request.call));
     let of_turn = || decided.calls.iter().filter(|decided| decided.turn == turn);
-    // From before a decision that counts now. What had come before is told from the first of the calls on.
+    // From before a decision that counts now. What had come before is told from the first of the
+    // calls on.
     let earlier = of_turn().filter(|decided| decided.came != Came::Now);
     let earlier = earlier.map(|decided| EventCursor::of_entry(decided.entry).before()).min();
     let message = AiMessage {
@@ -247,7 +251,8 @@ async fn decide(
     dialogue.tell_after(session, turn, behind, AiMapper::new(message)).await
 }
 
-/// Goes on with the turn that runs, for a client whose last message is the assistant's and has nothing to decide.
+/// Goes on with the turn that runs, for a client whose last message is the assistant's and has
+/// nothing to decide.
 async fn attach(dialogue: Dialogue<'_>, session: &Session) -> Result<Response, Problem> {
     let view = session.view(ViewPage::of(1)).await?; // the last entry alone
     let Some(turn) = view.turn else {

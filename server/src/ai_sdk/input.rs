@@ -50,7 +50,8 @@ impl AiInput {
     /// Reads a body.
     ///
     /// # Errors
-    /// Returns a problem if the body is too long, is not such JSON, or asks for something that cannot be done.
+    /// Returns a problem if the body is too long, is not such JSON, or asks for something that
+    /// cannot be done.
     pub(crate) fn read(body: &[u8], limits: &ServerLimits) -> Result<Self, Problem> {
         let body = read(body, limits)?;
         let (message, pointer) = last_message(body)
@@ -93,7 +94,8 @@ fn say(body: Raw<'_>, message: Raw<'_>, pointer: &str) -> Result<AiIntent, Probl
     Ok(AiIntent::Say(said, sent))
 }
 
-/// Reads the approvals to which the person has responded. Those of calls that have ended are in another state.
+/// Reads the approvals to which the person has responded. Those of calls that have ended are in
+/// another state.
 fn decide(message: Raw<'_>, pointer: &str, limits: &ServerLimits) -> Result<AiIntent, Problem> {
     let pointer = format!("{pointer}/parts");
     let parts = message
@@ -126,7 +128,8 @@ fn decide(message: Raw<'_>, pointer: &str, limits: &ServerLimits) -> Result<AiIn
     Ok(AiIntent::Decide { turn, decisions, unrecognised })
 }
 
-/// Reads a decision. Only `approved` with true is a yes, and an approval without it is not a decision.
+/// Reads a decision. Only `approved` with true is a yes, and an approval without it is not a
+/// decision.
 fn decision(approval: Raw<'_>, pointer: &str) -> Result<Decision, Problem> {
     let Some(is_approved) = approval.read_member::<bool>("approved") else {
         return Err(wrong_at(format!("{pointer}/approved"), "This must be true or false."));

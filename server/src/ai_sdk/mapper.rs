@@ -1,4 +1,5 @@
-//! Writes the items of a turn as one message of the assistant, in the AI SDK's stream of UI messages.
+//! Writes the items of a turn as one message of the assistant, in the AI SDK's stream of UI
+//! messages.
 
 use madang::{
     CallId,
@@ -72,7 +73,8 @@ impl AiMapper {
             EventKind::UserMessage { .. } => {}
             EventKind::ModelMessage { text, .. } => {
                 self.end_text(text, out);
-                // The model speaks after all calls have ended, so no call that is shown holds back another.
+                // The model speaks after all calls have ended, so no call that is shown holds back
+                // another.
                 self.round.end_shown();
             }
             EventKind::ToolCallProposed { call, wanted, .. } => {
@@ -153,8 +155,9 @@ impl AiMapper {
         })));
     }
 
-    /// Asks about a call, and ends the stream, because a client sends no decision while it reads. Before that it waits
-    /// for the other calls of the step, because a client waits for them as well.
+    /// Asks about a call, and ends the stream, because a client sends no decision while it reads.
+    /// Before that it waits for the other calls of the step, because a client waits for them as
+    /// well.
     fn ask(&mut self, request: ApprovalRequest, out: &mut Frames) -> Then {
         let call = request.call;
         if self.round.show(call) {
@@ -175,8 +178,8 @@ impl AiMapper {
         self.finish("tool-calls", out)
     }
 
-    /// Returns whether a request came before the view, which says what is open. A request that no feed has told is
-    /// open.
+    /// Returns whether a request came before the view, which says what is open. A request that no
+    /// feed has told is open.
     fn was_asked_before(&self, event: &SessionEvent) -> bool {
         event.seq > 0 && self.message.asked_before.is_some_and(|(_, last)| event.seq <= last)
     }
@@ -272,8 +275,8 @@ impl AiMapper {
     }
 }
 
-/// Marks a part with the fact that its tool runs here. Without the mark, a client would run it, or send the turn again
-/// after it has ended.
+/// Marks a part with the fact that its tool runs here. Without the mark, a client would run it, or
+/// send the turn again after it has ended.
 fn run_here(mut part: Value) -> Value {
     (part["dynamic"], part["providerExecuted"]) = (true.into(), true.into());
     part

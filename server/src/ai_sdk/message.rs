@@ -18,12 +18,14 @@ use crate::{ask::Ask, stream::frame::Frames};
 pub(crate) struct AiMessage {
     /// The turn, whose id is that of the message.
     pub(crate) turn: TurnId,
-    /// The calls that the client's message shows and that have not ended. The message goes on with them.
+    /// The calls that the client's message shows and that have not ended. The message goes on with
+    /// them.
     pub(crate) shown: Vec<CallId>,
-    /// The approval request that is open after this position, if the turn is told from its beginning.
+    /// The approval request that is open after this position, if the turn is told from its
+    /// beginning.
     pub(crate) waits: Option<(EventCursor, ApprovalRequest)>,
-    /// The last event that was published before the open request was looked up. A request up to there comes again if
-    /// the turn is told from its beginning, and asks nothing.
+    /// The last event that was published before the open request was looked up. A request up to
+    /// there comes again if the turn is told from its beginning, and asks nothing.
     pub(crate) asked_before: Option<(FeedEpoch, u64)>,
     /// The turn that was dismissed for the text of this one.
     pub(crate) superseded: Option<TurnId>,

@@ -1,4 +1,5 @@
-//! Writes the messages of a chat as the AI SDK has them: for each turn one of the user and one of the assistant.
+//! Writes the messages of a chat as the AI SDK has them: for each turn one of the user and one of
+//! the assistant.
 
 use madang::{
     CallId, TurnId,
@@ -27,8 +28,8 @@ pub(crate) struct AiUiMessage {
     parts: Vec<Value>,
 }
 
-/// Returns the messages of these entries, with the open approval request of the last turn. Data that is too large for
-/// an event is named in its place.
+/// Returns the messages of these entries, with the open approval request of the last turn. Data
+/// that is too large for an event is named in its place.
 pub(crate) fn messages(
     entries: &[ChatMessage],
     waits: Option<(TurnId, &ApprovalRequest)>,
@@ -83,9 +84,9 @@ impl Messages {
         }
     }
 
-    /// Returns the parts of the assistant's message to which this entry belongs: the last message of its turn, or a new
-    /// one. A turn has one such message. Only a history that was imported as a turn has several, and each after the
-    /// first has the id of its entry.
+    /// Returns the parts of the assistant's message to which this entry belongs: the last message
+    /// of its turn, or a new one. A turn has one such message. Only a history that was imported as
+    /// a turn has several, and each after the first has the id of its entry.
     fn of_assistant(&mut self, turn: TurnId, entry: u64) -> &mut Vec<Value> {
         if self.told != Some((turn, true)) {
             let is_second = self.told == Some((turn, false));

@@ -1,5 +1,5 @@
-//! Writes the parts of a message of the AI SDK about calls and approvals, in a form that its versions 6 and 7 both
-//! read.
+//! Writes the parts of a message of the AI SDK about calls and approvals, in a form that its
+//! versions 6 and 7 both read.
 
 use madang::{
     approval::ApprovalRequest,
@@ -24,7 +24,8 @@ pub(super) enum AiOutput<'a> {
 }
 
 impl<'a> AiOutput<'a> {
-    /// Returns what a client shows of a record. Only a person's own no is a denial, and silence is not.
+    /// Returns what a client shows of a record. Only a person's own no is a denial, and silence is
+    /// not.
     pub(super) fn of(record: &'a CallRecord) -> Self {
         match &record.outcome {
             None => {
@@ -87,8 +88,8 @@ pub(super) fn descriptor(request: &ApprovalRequest) -> Value {
     json!({ "text": request.text, "expires_at": request.expires_at })
 }
 
-/// Returns what a client must know of an ended call in addition to its output. Returns `None` if the output says
-/// everything.
+/// Returns what a client must know of an ended call in addition to its output. Returns `None` if
+/// the output says everything.
 pub(super) fn call_note(record: &CallRecord) -> Option<Value> {
     let is_told = record.result == CallResult::Shown
         && record.effect != Effect::Unknown

@@ -1,7 +1,8 @@
 //! Orders the calls of a round. A client sees those whose turn has come.
 //!
-//! If a step has two open calls, a client waits for decisions about both before it sends the first. So the calls up to
-//! and including the first that does more than read are shown, and the next ones after that one has ended.
+//! If a step has two open calls, a client waits for decisions about both before it sends the first.
+//! So the calls up to and including the first that does more than read are shown, and the next ones
+//! after that one has ended.
 
 use std::{collections::VecDeque, sync::Arc};
 

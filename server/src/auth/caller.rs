@@ -16,7 +16,8 @@ use crate::{
     problem::{Problem, ProblemName},
 };
 
-/// The caller of a request, which the guard has found by its credential. It is an extractor of axum.
+/// The caller of a request, which the guard has found by its credential. It is an extractor of
+/// axum.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     /// The user that the request speaks for.
@@ -38,7 +39,8 @@ pub(crate) struct Caller {
 /// What a credential depends on. Streams look at it for as long as they live.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct CallerCredential {
-    /// The hash of the token's secret, or of the key that has signed a JWT. `None` if no credential is needed.
+    /// The hash of the token's secret, or of the key that has signed a JWT. `None` if no credential
+    /// is needed.
     pub(crate) rests_on: Option<Digest>,
     /// The moment at which the login or the JWT ends.
     pub(crate) until: Option<Timestamp>,
@@ -64,8 +66,8 @@ impl Caller {
         Err(problem.with("scope", scope))
     }
 
-    /// Returns which person is asked: as the request says, or else as the token says, or else as the surface does by
-    /// default. A client that may not decide asks its person elsewhere.
+    /// Returns which person is asked: as the request says, or else as the token says, or else as
+    /// the surface does by default. A client that may not decide asks its person elsewhere.
     pub(crate) fn asks(&self, requested: Option<Ask>, default: Ask) -> Ask {
         match requested.or(self.ask).unwrap_or(default) {
             Ask::Here if !self.has(TokenScope::Decide) => Ask::Elsewhere,
@@ -84,8 +86,8 @@ impl Caller {
         self.named.map(|locale| locale.tag())
     }
 
-    /// Returns the language of sentences about the last turn of these messages: the one that the request names, or else
-    /// that of the user's texts.
+    /// Returns the language of sentences about the last turn of these messages: the one that the
+    /// request names, or else that of the user's texts.
     pub(crate) fn locale_of(&self, runtime: &Runtime, messages: &[ChatMessage]) -> Locale {
         let texts = messages.iter().rev().filter_map(|message| match &message.content {
             Content::User { text, .. } => Some(&**text),

@@ -1,8 +1,9 @@
-//! Seals a login of the page in two halves. A cookie has the hash of a user's token, a moment, and a seal over both.
-//! The proof is another seal over the same.
+//! Seals a login of the page in two halves. A cookie has the hash of a user's token, a moment, and
+//! a seal over both. The proof is another seal over the same.
 //!
-//! Browsers send a cookie to every port of its host, so another server there reads it. The proof is kept in the storage
-//! of the page, which belongs to one origin, and is sent in a header. Neither half counts without the other.
+//! Browsers send a cookie to every port of its host, so another server there reads it. The proof is
+//! kept in the storage of the page, which belongs to one origin, and is sent in a header. Neither
+//! half counts without the other.
 
 use hmac::{Hmac, Mac as _};
 use madang::{Timestamp, approval::Digest};
@@ -30,7 +31,8 @@ impl Login {
         Halves { cookie: format!("{said}.{}", seal(of_cookie(key, &said))), proof }
     }
 
-    /// Reads the two halves. Returns `None` if one of them was not sealed with this key, or if the login is over.
+    /// Reads the two halves. Returns `None` if one of them was not sealed with this key, or if the
+    /// login is over.
     pub(crate) fn open(cookie: &str, proof: &str, key: &CookieKey, now: Timestamp) -> Option<Self> {
         let (said, seal) = cookie.rsplit_once('.')?;
         let is_sealed = |mac: Hmac<Sha256>, seal: &str| {
@@ -56,8 +58,8 @@ fn of_proof(key: &CookieKey, said: &str) -> Hmac<Sha256> {
     key.seal(format!("madang proof 1\0{said}").as_bytes())
 }
 
-/// Returns the name of the cookie. The prefix `__Host-` binds it to this very host, and browsers accept it only over
-/// TLS.
+/// Returns the name of the cookie. The prefix `__Host-` binds it to this very host, and browsers
+/// accept it only over TLS.
 pub(crate) const fn name(is_secure: bool) -> &'static str {
     if is_secure { "__Host-madang" } else { "madang" }
 }

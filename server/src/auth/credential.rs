@@ -13,7 +13,8 @@ pub(crate) enum Credential<'a> {
     Bearer(&'a str),
     /// The page's cookies, which a browser adds by itself.
     Cookies {
-        /// Their values. There can be several, because another server of this host may have set one of the same name.
+        /// Their values. There can be several, because another server of this host may have set one
+        /// of the same name.
         values: Vec<&'a str>,
         /// The other half of the login, which the page adds. `None` if it comes twice.
         proof: Option<&'a str>,
@@ -52,8 +53,8 @@ impl<'a> Credential<'a> {
     }
 }
 
-/// Returns the name of the user for whom a service speaks. It counts only if the header comes once: of two, a proxy may
-/// have written one and a client the other.
+/// Returns the name of the user for whom a service speaks. It counts only if the header comes once:
+/// of two, a proxy may have written one and a client the other.
 pub(crate) fn named_user(headers: &HeaderMap, wanted: UserHeader) -> Option<&str> {
     let named = |header: UserHeader| {
         headers

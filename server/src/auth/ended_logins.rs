@@ -1,7 +1,7 @@
 //! Keeps the logins that a person ended before their time, by signing out.
 //!
-//! A cookie itself says until when it counts. So the server keeps which ones no longer count, in memory and in a file
-//! next to the key, each until its time is over.
+//! A cookie itself says until when it counts. So the server keeps which ones no longer count, in
+//! memory and in a file next to the key, each until its time is over.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -15,8 +15,9 @@ use madang::{Timestamp, approval::Digest};
 
 use super::{login::Login, private_file};
 
-/// How many ended logins of one token are remembered one by one. A person has fewer browsers. Beyond this number, all
-/// logins of the token that end before these are over too. So a token cannot fill the file.
+/// How many ended logins of one token are remembered one by one. A person has fewer browsers.
+/// Beyond this number, all logins of the token that end before these are over too. So a token
+/// cannot fill the file.
 const MAX_OF_TOKEN: usize = 64;
 /// The longest file: 64 logins of 80 bytes for each of 10,000 tokens.
 const MAX_BYTES: u64 = 52 << 20;
@@ -32,7 +33,8 @@ impl EndedLogins {
     /// Reads the file, if there is one.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, can be read or changed by another account, or has other lines.
+    /// Returns an error if the file cannot be read, can be read or changed by another account, or
+    /// has other lines.
     pub(super) fn open(path: PathBuf) -> io::Result<Self> {
         let mut text = String::new();
         match private_file::open(&path, OpenOptions::new().read(true)) {
@@ -46,7 +48,8 @@ impl EndedLogins {
         Ok(Self { path: Some(path), ended: Mutex::new(table) })
     }
 
-    /// Returns the end of a new login: this moment, or a little later so that no other login ends then.
+    /// Returns the end of a new login: this moment, or a little later so that no other login ends
+    /// then.
     pub(super) fn unused(&self, until: Timestamp) -> Timestamp {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).unused(until)
     }
@@ -56,11 +59,12 @@ impl EndedLogins {
         self.ended.lock().unwrap_or_else(PoisonError::into_inner).has(login)
     }
 
-    /// Ends a login. It no longer counts from now on, even if it cannot be written. Blocks for as long as the disk
-    /// takes.
+    /// Ends a login. It no longer counts from now on, even if it cannot be written. Blocks for as
+    /// long as the disk takes.
     ///
     /// # Errors
-    /// Returns an error if the file could not be written. The login would count again after a restart.
+    /// Returns an error if the file could not be written. The login would count again after a
+    /// restart.
     pub(super) fn add(&self, login: Login, now: Timestamp) -> io::Result<()> {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
         ended.add(login, now);
@@ -89,7 +93,8 @@ fn write(path: &Path, text: &str) -> io::Result<()> {
 #[derive(Debug, Default, PartialEq, Eq)]
 struct LoginTable {
     ended: HashMap<Digest, BTreeSet<Timestamp>>,
-    /// The moment at which the newest login ends. Each login has a moment of its own, by which it is known.
+    /// The moment at which the newest login ends. Each login has a moment of its own, by which it
+    /// is known.
     newest: i64,
 }
 

@@ -1,4 +1,5 @@
-//! The holder of a token: a user, or a service that speaks for users whose names begin with its prefix.
+//! The holder of a token: a user, or a service that speaks for users whose names begin with its
+//! prefix.
 
 use std::sync::Arc;
 
@@ -27,8 +28,8 @@ impl TokenHolder {
     }
 }
 
-/// The header in which a service names its user. A token is made for one of them, because a proxy that guards one may
-/// pass on the other as its client sends it.
+/// The header in which a service names its user. A token is made for one of them, because a proxy
+/// that guards one may pass on the other as its client sends it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum UserHeader {
     /// `Madang-User`.
@@ -62,8 +63,8 @@ impl UserHeader {
     }
 }
 
-/// The name of a service, which precedes the names of its users. It has no slash, because two services could then speak
-/// for the same user.
+/// The name of a service, which precedes the names of its users. It has no slash, because two
+/// services could then speak for the same user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ServicePrefix(Arc<str>);

@@ -2,8 +2,8 @@
 
 use madang::{Timestamp, approval::Digest};
 
-/// What a cookie says, after both seals were checked. It ends with its token, because the hash is of that very token,
-/// and another token with the same name has another hash.
+/// What a cookie says, after both seals were checked. It ends with its token, because the hash is
+/// of that very token, and another token with the same name has another hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Login {
     /// The hash of the token's secret.

@@ -1,19 +1,21 @@
 //! Authorization: for which user a request speaks, and what it may do.
 //!
-//! The guard reads a [`Credential`] from the head of a request, and [`Auth`] finds its [`Caller`]. A credential is a
-//! token of the file or of the program, a JWT of another issuer, or a login by cookie. An open server accepts requests
-//! without one, for its one user.
+//! The guard reads a [`Credential`] from the head of a request, and [`Auth`] finds its [`Caller`].
+//! A credential is a token of the file or of the program, a JWT of another issuer, or a login by
+//! cookie. An open server accepts requests without one, for its one user.
 //!
-//! - `tokens` finds the tokens that count by their hashes. `token_file` and `token_entry` keep them on the disk.
-//! - `jwt` checks tokens of other issuers. `cookie` seals a `login` of the page in two halves, and `secret` makes and
-//!   keeps secrets. `ended_logins` keeps which logins were ended before their time. `private_file` opens no file that
-//!   others could have made or read.
+//! - `tokens` finds the tokens that count by their hashes. `token_file` and `token_entry` keep them
+//!   on the disk.
+//! - `jwt` checks tokens of other issuers. `cookie` seals a `login` of the page in two halves, and
+//!   `secret` makes and keeps secrets. `ended_logins` keeps which logins were ended before their
+//!   time. `private_file` opens no file that others could have made or read.
 //! - `holder` tells a user from a service that names users, and `scope` says what a token may do.
 //! - `watched` reads files again after they changed.
 //!
 //! **Invariants.**
 //! - Only the client has a token's secret. Files and cookies have its hash.
-//! - A removed token or key no longer counts after one look at its file. Streams that depend on it end then.
+//! - A removed token or key no longer counts after one look at its file. Streams that depend on it
+//!   end then.
 
 pub(crate) mod caller;
 pub(crate) mod cookie;
@@ -59,7 +61,8 @@ pub(crate) struct Auth {
     pub(crate) jwts: Option<jwt::Jwts>,
     /// Seals the cookies.
     pub(crate) key: CookieKey,
-    /// The user of requests without a credential, and what they may do. `None` if the server asks for one.
+    /// The user of requests without a credential, and what they may do. `None` if the server asks
+    /// for one.
     pub(crate) open: Option<(UserId, TokenScopes)>,
     /// Notifies streams that tokens or keys have changed.
     pub(crate) changes: watch::Sender<()>,
@@ -72,8 +75,8 @@ pub(crate) enum NotIdentified {
     Missing,
     /// It brings one that does not count.
     Wrong,
-    /// It brings cookies, and none of them is a login that counts. These do not count as attempts, because a browser
-    /// sends what it has.
+    /// It brings cookies, and none of them is a login that counts. These do not count as attempts,
+    /// because a browser sends what it has.
     NoLogin,
     /// Its token is a service's, and it does not name exactly one user in this header.
     NoUser(UserHeader),
@@ -117,7 +120,8 @@ impl Auth {
                 });
                 match logins.next() {
                     Some(login) => login,
-                    // Another server of this host has set them. To an open server that is the same as no cookie.
+                    // Another server of this host has set them. To an open server that is the same
+                    // as no cookie.
                     None => return self.of_no_one(named).ok_or(NotIdentified::NoLogin),
                 }
             }
@@ -166,8 +170,8 @@ impl Auth {
         Login { token, until }.seal(&self.key)
     }
 
-    /// Ends the login that a credential is, if it is one, and the streams that depend on it. Blocks for as long as the
-    /// disk takes.
+    /// Ends the login that a credential is, if it is one, and the streams that depend on it. Blocks
+    /// for as long as the disk takes.
     ///
     /// # Errors
     /// Returns an error if the end could not be written. A restart would forget it.
@@ -221,7 +225,8 @@ impl Auth {
         self.tokens.may_change()
     }
 
-    /// Reads the files again if they have changed, and notifies streams. Blocks for as long as the disk takes.
+    /// Reads the files again if they have changed, and notifies streams. Blocks for as long as the
+    /// disk takes.
     pub(crate) fn refresh(&self) {
         let has_changed = self.tokens.refresh();
         #[cfg(feature = "jwt")]

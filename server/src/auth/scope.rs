@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub enum TokenScope {
     /// Reads and writes chats.
     Chat,
-    /// Decides about approval requests, and resolves unknown effects. A program that was talked into something must not
-    /// be able to say yes for its user, so this is a scope of its own.
+    /// Decides about approval requests, and resolves unknown effects. A program that was talked
+    /// into something must not be able to say yes for its user, so this is a scope of its own.
     Decide,
     /// Calls tools without a model.
     Tools,
@@ -52,9 +52,11 @@ pub struct TokenScopes(u8);
 impl TokenScopes {
     /// All scopes.
     pub const ALL: Self = Self(0b1111);
-    /// What a person's token may do unless its maker says otherwise: everything except looking at others.
+    /// What a person's token may do unless its maker says otherwise: everything except looking at
+    /// others.
     pub const OF_PERSON: Self = Self(0b0111);
-    /// What a service's token may do unless its maker says otherwise. It cannot say yes for its users.
+    /// What a service's token may do unless its maker says otherwise. It cannot say yes for its
+    /// users.
     pub const OF_SERVICE: Self = Self(0b0001);
 
     /// Returns whether the scope is in the set.

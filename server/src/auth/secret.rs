@@ -1,4 +1,5 @@
-//! Makes and keeps secrets: tokens as clients send them, and the small files that keep a secret between starts.
+//! Makes and keeps secrets: tokens as clients send them, and the small files that keep a secret
+//! between starts.
 
 use std::{
     error::Error,
@@ -47,7 +48,8 @@ impl TokenSecret {
         digest_of(&self.0)
     }
 
-    /// Reads a token from its file. If there is no file, makes both. Only its owner can read the file.
+    /// Reads a token from its file. If there is no file, makes both. Only its owner can read the
+    /// file.
     ///
     /// # Errors
     /// Returns [`SecretFileError`], which names the file.
@@ -66,8 +68,9 @@ impl fmt::Debug for TokenSecret {
     }
 }
 
-/// The key that seals cookies, and the questions that MCP clients bring back. The logins that were ended before their
-/// time are kept with it. Logins survive a restart if the key outlives the process. Its `Debug` hides it.
+/// The key that seals cookies, and the questions that MCP clients bring back. The logins that were
+/// ended before their time are kept with it. Logins survive a restart if the key outlives the
+/// process. Its `Debug` hides it.
 #[derive(Clone)]
 pub struct CookieKey {
     bytes: [u8; 32],
@@ -83,8 +86,8 @@ impl CookieKey {
         Ok(Self { bytes: random_bytes()?, ended: Arc::default() })
     }
 
-    /// Reads the key from its file. If there is no file, makes both. Only its owner can read the file. The file of the
-    /// logins that were ended is next to it, with the ending `ended`.
+    /// Reads the key from its file. If there is no file, makes both. Only its owner can read the
+    /// file. The file of the logins that were ended is next to it, with the ending `ended`.
     ///
     /// # Errors
     /// Returns [`SecretFileError`], which names the file.
@@ -157,8 +160,8 @@ fn open<T>(
     opened.map_err(|cause| SecretFileError { path: path.to_owned(), cause })
 }
 
-/// Reads a secret. If there is no file, makes it. If two processes begin at once, both have the one that was made
-/// first.
+/// Reads a secret. If there is no file, makes it. If two processes begin at once, both have the one
+/// that was made first.
 fn read_or_make(path: &Path, make: impl FnOnce() -> io::Result<String>) -> io::Result<String> {
     match open_existing(path) {
         Ok(file) => return read(file),

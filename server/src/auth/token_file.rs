@@ -110,7 +110,8 @@ impl TokenFile {
         }
     }
 
-    /// Makes a token and adds it under a name of its own. Returns its secret, which is kept nowhere else.
+    /// Makes a token and adds it under a name of its own. Returns its secret, which is kept nowhere
+    /// else.
     ///
     /// # Errors
     /// Returns [`TokenFileError`], which says why there is no new token.
@@ -136,8 +137,8 @@ impl TokenFile {
         Ok(secret)
     }
 
-    /// Removes a token. Servers refuse it after their next look at the file, and end its streams. Returns false if no
-    /// token has the name.
+    /// Removes a token. Servers refuse it after their next look at the file, and end its streams.
+    /// Returns false if no token has the name.
     ///
     /// # Errors
     /// Returns [`TokenFileError`], which says why the file is unchanged.
@@ -149,8 +150,8 @@ impl TokenFile {
         })
     }
 
-    /// Removes all tokens of a user, and returns their names. The tokens of services stay, even of those that speak for
-    /// the user.
+    /// Removes all tokens of a user, and returns their names. The tokens of services stay, even of
+    /// those that speak for the user.
     ///
     /// # Errors
     /// Returns [`TokenFileError`], which says why the file is unchanged.
@@ -165,7 +166,8 @@ impl TokenFile {
         })
     }
 
-    /// Writes the file anew under a lock. If two programs do so, the second sees what the first has done.
+    /// Writes the file anew under a lock. If two programs do so, the second sees what the first has
+    /// done.
     fn change<T>(
         &self,
         change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<T, TokenFileError>,
@@ -180,8 +182,8 @@ impl TokenFile {
         Ok(given)
     }
 
-    /// Opens the file and locks it. If there is no file, makes an empty one. The lock counts only while the file still
-    /// has the name.
+    /// Opens the file and locks it. If there is no file, makes an empty one. The lock counts only
+    /// while the file still has the name.
     fn locked(&self) -> io::Result<File> {
         loop {
             let mut options = OpenOptions::new();

@@ -1,4 +1,5 @@
-//! Finds the tokens that count now by the hash of their secret, and reads them again after their file changed.
+//! Finds the tokens that count now by the hash of their secret, and reads them again after their
+//! file changed.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -13,8 +14,8 @@ use super::{
 /// The tokens that count: those of the file, and those that the program itself brings.
 pub(crate) type Tokens = Watched<TokenSet, TokenFileError>;
 
-/// The tokens that count at one moment, by their hashes. The time of a look-up says something only about the hash of a
-/// guess, and leads to no secret.
+/// The tokens that count at one moment, by their hashes. The time of a look-up says something only
+/// about the hash of a guess, and leads to no secret.
 pub(crate) type TokenSet = HashMap<Digest, Arc<TokenEntry>>;
 
 /// Reads the file for the first time.

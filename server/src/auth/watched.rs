@@ -21,7 +21,8 @@ pub(crate) struct Watched<T, E> {
     current: RwLock<Arc<T>>,
 }
 
-/// What shows that a file was changed. Files are replaced and not written over, so each has a number of its own.
+/// What shows that a file was changed. Files are replaced and not written over, so each has a
+/// number of its own.
 type Looks = (Option<SystemTime>, u64, u64);
 
 impl<T, E> fmt::Debug for Watched<T, E> {
@@ -47,7 +48,8 @@ impl<T, E: Error> Watched<T, E> {
 
     /// Returns what the file says now.
     pub(crate) fn current(&self) -> Arc<T> {
-        // If another thread broke the lock, the value is whole nevertheless, because only whole ones are put in.
+        // If another thread broke the lock, the value is whole nevertheless, because only whole
+        // ones are put in.
         self.current.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
@@ -56,8 +58,9 @@ impl<T, E: Error> Watched<T, E> {
         self.path.is_some()
     }
 
-    /// Reads the file again if it has changed, and returns whether it says something new. Blocks for as long as the
-    /// disk takes. A file that cannot be read changes nothing, because a slip in an editor must not lock everyone out.
+    /// Reads the file again if it has changed, and returns whether it says something new. Blocks
+    /// for as long as the disk takes. A file that cannot be read changes nothing, because a slip in
+    /// an editor must not lock everyone out.
     pub(crate) fn refresh(&self) -> bool {
         let Self { what, path: Some(path), .. } = self else { return false };
         let looks = looks(path);

@@ -1,5 +1,5 @@
-//! Reads the JSON body of a request, if it has the right type, is not too long or too slow, and has the form that its
-//! handler takes. No number of it is rounded.
+//! Reads the JSON body of a request, if it has the right type, is not too long or too slow, and has
+//! the form that its handler takes. No number of it is rounded.
 
 use std::sync::Arc;
 
@@ -62,7 +62,8 @@ impl FromRequest<Arc<Shared>> for Bytes {
 }
 
 impl Bytes {
-    /// Takes a body for a protocol that checks its numbers itself, and refuses them in its own form.
+    /// Takes a body for a protocol that checks its numbers itself, and refuses them in its own
+    /// form.
     ///
     /// # Errors
     /// Returns a problem if the body cannot be taken.
@@ -101,8 +102,9 @@ impl Bytes {
     }
 }
 
-/// Reads a body into one piece. Each frame is copied and dropped at once, because a kept frame would keep the whole
-/// buffer that it is part of. A body of single bytes would then cost far more than its bound.
+/// Reads a body into one piece. Each frame is copied and dropped at once, because a kept frame
+/// would keep the whole buffer that it is part of. A body of single bytes would then cost far more
+/// than its bound.
 async fn read(body: Body, bound: &mut BodyBound) -> Result<bytes::Bytes, Problem> {
     let max_bytes = bound.max_bytes;
     let mut body = Limited::new(body, max_bytes);
@@ -140,7 +142,8 @@ struct BodyBound {
 const SHORT_BODY: usize = 16 * 1024;
 
 impl BodyBound {
-    /// Takes room for a body of this many bytes. It does so in steps that double, so a long body takes few.
+    /// Takes room for a body of this many bytes. It does so in steps that double, so a long body
+    /// takes few.
     fn has_room(&mut self, bytes: usize) -> Result<(), Problem> {
         let Some(user) = &self.user else { return Ok(()) };
         while bytes > SHORT_BODY << self.room.len() {

@@ -1,5 +1,5 @@
-//! Reads the headers that say how to handle a request: the idempotency key, the preferred answer, and which person to
-//! ask.
+//! Reads the headers that say how to handle a request: the idempotency key, the preferred answer,
+//! and which person to ask.
 
 use std::{sync::Arc, time::Duration};
 

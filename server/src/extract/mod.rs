@@ -1,4 +1,5 @@
-//! Reads for handlers what a request has besides its caller: the ids of the path, the headers, the query and the body.
+//! Reads for handlers what a request has besides its caller: the ids of the path, the headers, the
+//! query and the body.
 //!
 //! A handler names the types that it needs as its parameters, and axum reads them in that order:
 //!
@@ -6,16 +7,19 @@
 //! async fn begin(OwnSession(session): OwnSession, wishes: Wishes, Json(body): Json<TurnBody>) -> ..
 //! ```
 //!
-//! - `Ids` decodes the path. `OwnSession` finds the session that the path names, for the caller's user.
-//! - `Wishes` has the idempotency key, the person to ask, and the kind of answer that the client prefers.
+//! - `Ids` decodes the path. `OwnSession` finds the session that the path names, for the caller's
+//!   user.
+//! - `Wishes` has the idempotency key, the person to ask, and the kind of answer that the client
+//!   prefers.
 //! - `Query` reads values of the query. It ignores names that a route does not know.
-//! - `Json` parses a body into a type. An empty body counts as `{}`. `Bytes` is the body for surfaces that read it
-//!   themselves.
+//! - `Json` parses a body into a type. An empty body counts as `{}`. `Bytes` is the body for
+//!   surfaces that read it themselves.
 //!
 //! **Invariants.**
-//! - A body has at most the bytes of its route (`MaxBodyBytes`), at most `max_body_values`, and comes within
-//!   `body_timeout`.
-//! - A refusal is a `Problem` that names the pointer of the wrong value and repeats nothing of the body.
+//! - A body has at most the bytes of its route (`MaxBodyBytes`), at most `max_body_values`, and
+//!   comes within `body_timeout`.
+//! - A refusal is a `Problem` that names the pointer of the wrong value and repeats nothing of the
+//!   body.
 
 mod body;
 mod headers;

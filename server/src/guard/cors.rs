@@ -1,4 +1,5 @@
-//! Answers what browsers ask, so that pages of allowed sites may call with a token. Cookies are never for them.
+//! Answers what browsers ask, so that pages of allowed sites may call with a token. Cookies are
+//! never for them.
 
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 

@@ -1,4 +1,5 @@
-//! Checks whether a request with a cookie proves that a page of ours sent it. A browser adds the cookie to any request.
+//! Checks whether a request with a cookie proves that a page of ours sent it. A browser adds the
+//! cookie to any request.
 
 use axum::http::{HeaderMap, Method, header};
 
@@ -8,8 +9,8 @@ use crate::problem::{Problem, ProblemName};
 /// Judges a request that has only a cookie.
 ///
 /// # Errors
-/// Returns a problem if it does not prove that it comes from a page of ours, or if a form of another site could send
-/// its body.
+/// Returns a problem if it does not prove that it comes from a page of ours, or if a form of
+/// another site could send its body.
 pub(crate) fn check(method: &Method, from: ComesFrom, headers: &HeaderMap) -> Result<(), Problem> {
     let has_proof = match from {
         ComesFrom::Same => true,

@@ -1,4 +1,5 @@
-//! The shell of the guard, which carries the decisions out and writes problems in the form of their reader.
+//! The shell of the guard, which carries the decisions out and writes problems in the form of their
+//! reader.
 
 use std::sync::Arc;
 
@@ -160,7 +161,8 @@ fn not_identified(shared: &Shared, request: &Request, why: NotIdentified) -> Pro
     }
 }
 
-/// Refuses a credential that does not count. An address that brings many of them is answered that it is too fast.
+/// Refuses a credential that does not count. An address that brings many of them is answered that
+/// it is too fast.
 pub(crate) fn wrong_credential(shared: &Shared, peer: Option<Peer>) -> Problem {
     match shared.rates.wrong_credential(&peer.unwrap_or(Peer::Local)) {
         Ok(()) => Problem::unauthorized(),

@@ -1,4 +1,5 @@
-//! The guard before every handler. It makes pure decisions about the head of a request, in a fixed order.
+//! The guard before every handler. It makes pure decisions about the head of a request, in a fixed
+//! order.
 //!
 //! 1. Host: only names that no other site can point at us.
 //! 2. Origin: our own pages, and those of allowed sites.
@@ -7,12 +8,13 @@
 //! 5. For a cookie, the proof that a page of ours sent it.
 //! 6. The rates of the user and of a service that speaks for users, and the scope of the route.
 //!
-//! `layer` carries the decisions out, and `cors` answers a browser what pages of allowed sites may send and read.
-//! `rate` counts how often a caller comes, and `site` has the origins of the server and of the allowed sites.
+//! `layer` carries the decisions out, and `cors` answers a browser what pages of allowed sites may
+//! send and read. `rate` counts how often a caller comes, and `site` has the origins of the server
+//! and of the allowed sites.
 //!
 //! **Invariants.**
-//! - The first three decisions hold for each path except `/healthz`, which says nothing else than that the process
-//!   answers.
+//! - The first three decisions hold for each path except `/healthz`, which says nothing else than
+//!   that the process answers.
 //! - A refused request reaches no handler, and the guard reads no body.
 //! - A cookie never counts for a page of an allowed site. Such a page sends a token.
 
@@ -32,8 +34,8 @@ use self::{
 };
 use crate::problem::{Problem, ProblemName};
 
-/// Checks the host, the origin and what the browser says about the page that asks. Returns the site from which the
-/// request comes, which may call this host.
+/// Checks the host, the origin and what the browser says about the page that asks. Returns the site
+/// from which the request comes, which may call this host.
 pub(crate) fn admit(
     site: &Site,
     method: &Method,

@@ -17,7 +17,8 @@ pub(crate) enum ComesFrom {
     Foreign,
 }
 
-/// Reads the origin of a request that reached us as `own`. An origin that cannot be read, such as `null`, is foreign.
+/// Reads the origin of a request that reached us as `own`. An origin that cannot be read, such as
+/// `null`, is foreign.
 pub(crate) fn of(site: &Site, own: &WebOrigin, headers: &HeaderMap) -> ComesFrom {
     let mut origins = headers.get_all(ORIGIN).iter();
     let (Some(origin), second) = (origins.next(), origins.next()) else {

@@ -18,7 +18,8 @@ pub(crate) struct Rates<K> {
 }
 
 impl<K: Clone + Ord + Hash> Rates<K> {
-    /// Admits `count` in each period, and `burst` of them at once. Remembers at most `max_remembered` callers.
+    /// Admits `count` in each period, and `burst` of them at once. Remembers at most
+    /// `max_remembered` callers.
     pub(crate) fn new(count: u32, period: Duration, burst: u32, max_remembered: usize) -> Self {
         let interval = period / count.max(1);
         Self {

@@ -1,4 +1,5 @@
-//! The site that a server is: the origins under which it is reached, and those that may call it from a browser.
+//! The site that a server is: the origins under which it is reached, and those that may call it
+//! from a browser.
 
 use std::{fmt, str::FromStr, sync::OnceLock};
 
@@ -25,7 +26,8 @@ const LOOPBACK: [&str; 3] = ["localhost", "127.0.0.1", "[::1]"];
 
 impl WebOrigin {
     fn new(is_https: bool, authority: &Authority) -> Option<Self> {
-        // A port that does not fit 16 bits counts as none there, and must not count as the usual one.
+        // A port that does not fit 16 bits counts as none there, and must not count as the usual
+        // one.
         let is_bare = authority.port().is_some() || authority.as_str() == authority.host();
         if authority.as_str().contains('@') || !is_bare {
             return None;
@@ -99,8 +101,8 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Returns our origin under this host, or `None` if the host is another's. Only names that no other site can point
-    /// at us count: loopback names with our ports, and the public host.
+    /// Returns our origin under this host, or `None` if the host is another's. Only names that no
+    /// other site can point at us count: loopback names with our ports, and the public host.
     pub(crate) fn own(&self, authority: &Authority) -> Option<WebOrigin> {
         if let Some(public) = &self.public
             && WebOrigin::new(public.is_https, authority).as_ref() == Some(public)

@@ -1,4 +1,5 @@
-//! The routes: requests of any revision, and for older revisions the stream of a session and its end.
+//! The routes: requests of any revision, and for older revisions the stream of a session and its
+//! end.
 
 use std::{sync::Arc, time::Duration};
 
@@ -116,7 +117,8 @@ async fn answer(
     Ok(([(header::CACHE_CONTROL, "no-store")], answer.map(Body::new)).into_response())
 }
 
-/// Returns a problem in place of the plain text with which the protocol's library refuses what it does not read.
+/// Returns a problem in place of the plain text with which the protocol's library refuses what it
+/// does not read.
 fn in_our_words(status: StatusCode) -> Option<Problem> {
     match status {
         StatusCode::NOT_FOUND => Some(Problem::not_found()),

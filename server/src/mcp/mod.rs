@@ -1,17 +1,17 @@
 //! Offers the tools to MCP clients, over the protocol's own HTTP.
 //!
-//! `madang-mcp` speaks the protocol. For each request, this module passes it the user of the credential, the person to
-//! ask, and the names under which this server is reached.
+//! `madang-mcp` speaks the protocol. For each request, this module passes it the user of the
+//! credential, the person to ask, and the names under which this server is reached.
 //!
-//! **Flow.** `handlers` read a message, take the permit of a stream, and call the endpoint. A plain answer is sent as
-//! it is. An answer that is a stream, or that is late, goes through `relay`.
+//! **Flow.** `handlers` read a message, take the permit of a stream, and call the endpoint. A plain
+//! answer is sent as it is. An answer that is a stream, or that is late, goes through `relay`.
 //!
 //! **Invariants.**
-//! - The streams of this surface are like all others. They have a permit, end with their credential, and publish
-//!   nothing new once the server leaves.
+//! - The streams of this surface are like all others. They have a permit, end with their
+//!   credential, and publish nothing new once the server leaves.
 //! - A message that begins a call or a session is refused after the server began to drain.
-//! - The key that seals calls between requests is derived from the cookie key. If that key was kept, it finds calls of
-//!   the last process.
+//! - The key that seals calls between requests is derived from the cookie key. If that key was
+//!   kept, it finds calls of the last process.
 
 mod handlers;
 mod relay;

@@ -1,5 +1,5 @@
-//! Passes an answer of the endpoint on as a stream of the server. The stream has a permit, and ends with its credential
-//! or with the server.
+//! Passes an answer of the endpoint on as a stream of the server. The stream has a permit, and ends
+//! with its credential or with the server.
 
 use std::time::Duration;
 

@@ -87,7 +87,8 @@ async fn decide(
 }
 
 impl DecisionBody {
-    /// Reads the decision. Refuses what belongs to another one, because it would be lost without a word.
+    /// Reads the decision. Refuses what belongs to another one, because it would be lost without a
+    /// word.
     fn decision(self) -> Result<Decision, Problem> {
         let wrong = |pointer: &str, detail: &'static str| {
             Problem::malformed("The decision does not fit.").at(pointer, detail)

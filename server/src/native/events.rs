@@ -53,7 +53,8 @@ async fn events(
     Ok(stream.of(items, NativeMapper::default()))
 }
 
-/// Subscribes after a cursor that the session has. A reader with the cursor of another database would wait for ever.
+/// Subscribes after a cursor that the session has. A reader with the cursor of another database
+/// would wait for ever.
 async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> {
     let items = session.subscribe_after(after).await?;
     if after.published.is_some_and(|(epoch, _)| epoch == items.epoch()) {

@@ -1,4 +1,5 @@
-//! Exchanges a token for a cookie and its proof, ends such a login, and says for which user a credential speaks.
+//! Exchanges a token for a cookie and its proof, ends such a login, and says for which user a
+//! credential speaks.
 
 use std::{io, sync::Arc, time::Duration};
 

@@ -106,7 +106,8 @@ impl Mapper for InboxMapper {
     }
 }
 
-/// Says why the stream ends, and when to come back. Only native readers are told, because they know their cursor.
+/// Says why the stream ends, and when to come back. Only native readers are told, because they know
+/// their cursor.
 fn bye(cut: Cut, out: &mut Frames) -> Then {
     let data = json!({ "type": "bye", "reason": cut.name(), "retry_ms": cut.retry_ms() });
     out.event(None, &data);

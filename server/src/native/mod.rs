@@ -1,11 +1,14 @@
-//! The native routes: everything that a chat, an approval and a call can do, as JSON and as streams of events.
+//! The native routes: everything that a chat, an approval and a call can do, as JSON and as streams
+//! of events.
 //!
-//! Each file lists the routes of one area and has their handlers: `sessions`, `events`, `turns`, `inbox`, `approvals`,
-//! `calls`, `ledger`, `login`, `health` and `problems`. `paths` writes the addresses of sessions and turns. `mapper`
-//! writes each event of a stream as it is, with its cursor as the id of the frame.
+//! Each file lists the routes of one area and has their handlers: `sessions`, `events`, `turns`,
+//! `inbox`, `approvals`, `calls`, `ledger`, `login`, `health` and `problems`. `paths` writes the
+//! addresses of sessions and turns. `mapper` writes each event of a stream as it is, with its
+//! cursor as the id of the frame.
 //!
-//! **Flow.** The guard has admitted a request and found its caller before a handler runs. The handler reads the path,
-//! the headers and the body (`extract`), calls the runtime, and answers JSON or opens a stream (`stream`):
+//! **Flow.** The guard has admitted a request and found its caller before a handler runs. The
+//! handler reads the path, the headers and the body (`extract`), calls the runtime, and answers
+//! JSON or opens a stream (`stream`):
 //!
 //! ```text
 //! POST /v1/sessions               {"id":"chat-1"}   201, opens the session
@@ -14,7 +17,8 @@
 //! ```
 //!
 //! **Invariants.**
-//! - A route says which callers may use it and which problems it answers with. `server/openapi.json` is made from that.
+//! - A route says which callers may use it and which problems it answers with.
+//!   `server/openapi.json` is made from that.
 //! - A request that begins a turn or a call twice under one key begins it once.
 //! - The path names a session of the caller's own user. Another user's session cannot be reached.
 

@@ -146,8 +146,8 @@ fn streamed(session: &Session, stream: OpenStream, turn: &Turn) -> Response {
     located(response, session, id)
 }
 
-/// Describes a turn that has begun. From here on no problem may be answered. It would say that nothing began, and a
-/// client without a key would begin the turn again.
+/// Describes a turn that has begun. From here on no problem may be answered. It would say that
+/// nothing began, and a client without a key would begin the turn again.
 async fn accepted(
     session: &Session,
     key: Option<IdempotencyKey>,
@@ -173,7 +173,8 @@ fn located(response: Response, session: &Session, turn: TurnId) -> Response {
     turns::named((location, response).into_response(), turn)
 }
 
-/// The most bytes of the last entries that are read. The user's texts among them show the language of a failure.
+/// The most bytes of the last entries that are read. The user's texts among them show the language
+/// of a failure.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
 /// How a turn stands.

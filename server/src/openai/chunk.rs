@@ -134,8 +134,8 @@ impl Chunks {
         }
     }
 
-    /// Writes an error in the middle of a stream. Then the body breaks off, because a client that passes over the error
-    /// must not take the answer for complete.
+    /// Writes an error in the middle of a stream. Then the body breaks off, because a client that
+    /// passes over the error must not take the answer for complete.
     fn error(out: &mut Frames, kind: &str, code: &str, message: &str) -> Then {
         let error = json!({ "message": message, "type": kind, "code": code, "param": null });
         out.data(&json!({ "error": error }));
@@ -290,7 +290,8 @@ mod tests {
         event(EventKind::TurnEnded { ending, usage })
     }
 
-    /// Writes items. Returns their contents, finish reasons, usages, errors and marks, and how the stream goes on.
+    /// Writes items. Returns their contents, finish reasons, usages, errors and marks, and how the
+    /// stream goes on.
     fn written(chunks: &mut Chunks, items: &[StreamItem]) -> (Vec<String>, Then) {
         let mut out = Frames::default();
         let mut then = Then::Continue;

@@ -1,8 +1,10 @@
-//! Remembers between requests which chats end at a chain, which requests were tried, and which forks a chat has.
+//! Remembers between requests which chats end at a chain, which requests were tried, and which
+//! forks a chat has.
 //!
-//! When its connection breaks, a client of this protocol sends a request again on its own, without an idempotency key.
-//! So a try is stored before its turn begins. The next try, with the same body or under the client's own key, finds the
-//! chat and the key of the turn. By the key, the store of chats makes one turn of both.
+//! When its connection breaks, a client of this protocol sends a request again on its own, without
+//! an idempotency key. So a try is stored before its turn begins. The next try, with the same body
+//! or under the client's own key, finds the chat and the key of the turn. By the key, the store of
+//! chats makes one turn of both.
 
 use std::{
     fmt,
@@ -15,9 +17,11 @@ use madang::{IdempotencyKey, SessionId, Timestamp, UserId, approval::Digest, too
 
 use super::newest::Newest;
 
-/// How long a repeated request without a key is taken for another try of the same one. No client tries for longer.
+/// How long a repeated request without a key is taken for another try of the same one. No client
+/// tries for longer.
 pub(crate) const TRY_LIFE: Duration = Duration::from_secs(10 * 60);
-/// How many chats of one chain, and forks of one chat, are looked at. A text that was sent often ends in many.
+/// How many chats of one chain, and forks of one chat, are looked at. A text that was sent often
+/// ends in many.
 pub(crate) const MAX_CANDIDATES: usize = 8;
 
 /// A try that was remembered.
@@ -27,8 +31,8 @@ pub struct Tried {
     pub session: SessionId,
     /// The key of its turn.
     pub key: IdempotencyKey,
-    /// The last moment at which it counts. `None` if it always does. Of those, a memory may keep only each user's
-    /// newest ones.
+    /// The last moment at which it counts. `None` if it always does. Of those, a memory may keep
+    /// only each user's newest ones.
     pub until: Option<Timestamp>,
 }
 
@@ -52,7 +56,8 @@ pub struct MemoryError {
 /// The result of a memory, once it has it.
 pub type Recalled<'a, T> = BoxFuture<'a, Result<T, MemoryError>>;
 
-/// Remembers for clients that name no chat. Each method is one step, which happens as a whole or not at all.
+/// Remembers for clients that name no chat. Each method is one step, which happens as a whole or
+/// not at all.
 pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
     /// Returns the chats of the user that ended at this chain, the latest first.
     fn chats(&self, user: UserId, chain: Digest) -> Recalled<'_, Vec<SessionId>>;
@@ -66,12 +71,13 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
         at: Timestamp,
     ) -> Recalled<'_, ()>;
 
-    /// Returns the try of this name, or `None` if none was stored that counts at this moment. The name is the digest of
-    /// a key or of a body.
+    /// Returns the try of this name, or `None` if none was stored that counts at this moment. The
+    /// name is the digest of a key or of a body.
     fn tried(&self, user: UserId, name: Digest, now: Timestamp) -> Recalled<'_, Option<Tried>>;
 
-    /// Stores this try unless the name has another one that counts now, and returns the one that the name has then. The
-    /// new try takes the place of `put_off`. If requests come at once, all of them get the same try.
+    /// Stores this try unless the name has another one that counts now, and returns the one that
+    /// the name has then. The new try takes the place of `put_off`. If requests come at once, all
+    /// of them get the same try.
     fn claim_try(
         &self,
         user: UserId,
@@ -81,19 +87,21 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
         now: Timestamp,
     ) -> Recalled<'_, Tried>;
 
-    /// Stores the try of this name in place of an earlier one. Others that no longer count at `now` may be removed.
+    /// Stores the try of this name in place of an earlier one. Others that no longer count at `now`
+    /// may be removed.
     fn add_try(&self, user: UserId, name: Digest, tried: Tried, now: Timestamp)
     -> Recalled<'_, ()>;
 
     /// Returns the forks of a chat of the user, the newest first.
     fn forks(&self, user: UserId, chat: SessionId) -> Recalled<'_, Vec<SessionId>>;
 
-    /// Stores that a fork is the newest of a chat. It counts for ever. Of the forks before it, a few may be kept.
+    /// Stores that a fork is the newest of a chat. It counts for ever. Of the forks before it, a
+    /// few may be kept.
     fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()>;
 }
 
-/// Remembers in memory, for stores that keep nothing else. What it knows ends with the process. It keeps 65,536 entries
-/// of each kind. Beyond them, the user with the most entries loses the oldest.
+/// Remembers in memory, for stores that keep nothing else. What it knows ends with the process. It
+/// keeps 65,536 entries of each kind. Beyond them, the user with the most entries loses the oldest.
 #[derive(Debug, Default)]
 pub struct ForgetfulMemory(Mutex<Remembered>);
 
@@ -104,7 +112,8 @@ struct Remembered {
     forks: Newest<SessionId, Vec<SessionId>>,
 }
 
-/// How many entries of each kind are kept of all users together, so that no client fills the memory.
+/// How many entries of each kind are kept of all users together, so that no client fills the
+/// memory.
 const MAX_ENTRIES: usize = 65_536;
 
 impl Default for Remembered {

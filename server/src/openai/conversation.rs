@@ -1,9 +1,9 @@
-//! Decides to which chat a request of a stateless client belongs, by the chain that names a history and by whether a
-//! chat of ours is what the client has.
+//! Decides to which chat a request of a stateless client belongs, by the chain that names a history
+//! and by whether a chat of ours is what the client has.
 //!
-//! A client of this protocol sends its whole chat each time and names none. The chain is a hash over the user, the
-//! instructions and each text in its order, so a history of any length is one row. A chain only finds candidates. A
-//! chat goes on only if its texts are those of the client.
+//! A client of this protocol sends its whole chat each time and names none. The chain is a hash
+//! over the user, the instructions and each text in its order, so a history of any length is one
+//! row. A chain only finds candidates. A chat goes on only if its texts are those of the client.
 
 use std::sync::Arc;
 
@@ -38,14 +38,15 @@ pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Import
     Digest::new(hash.finalize().into())
 }
 
-/// Returns whether a chat has exactly the client's history. White space at the end of a text does not count, because
-/// clients trim it.
+/// Returns whether a chat has exactly the client's history. White space at the end of a text does
+/// not count, because clients trim it.
 pub(crate) fn is_of(messages: &[ChatMessage], history: &[Imported]) -> bool {
     are_same(&said_in(messages), history)
 }
 
-/// Returns what is new in the client's last text, if the chat has the client's history. Returns `None` if it is another
-/// chat. The chat may have one more text, to which no answer came. Clients send it again before their next text.
+/// Returns what is new in the client's last text, if the chat has the client's history. Returns
+/// `None` if it is another chat. The chat may have one more text, to which no answer came. Clients
+/// send it again before their next text.
 pub(crate) fn new_text(
     messages: &[ChatMessage],
     history: &[Imported],

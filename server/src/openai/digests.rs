@@ -14,7 +14,8 @@ use super::{conversation::chain, request::ChatRequest};
 pub(super) struct RequestDigests {
     /// The name of its try.
     pub(super) name: Digest,
-    /// The chain that was stored when the last text of its history came. `None` if it has no history.
+    /// The chain that was stored when the last text of its history came. `None` if it has no
+    /// history.
     pub(super) asked: Option<Digest>,
     /// The chain at which the chat ends with its own text.
     pub(super) ends: Digest,

@@ -1,7 +1,7 @@
 //! Reads a chat of ours as far as it can be the client's, page by page from the end.
 //!
-//! A client of this protocol sends its whole chat. So a chat with far more text than the request is another one, and is
-//! not read to its beginning.
+//! A client of this protocol sends its whole chat. So a chat with far more text than the request is
+//! another one, and is not read to its beginning.
 
 use std::sync::Arc;
 
@@ -17,7 +17,8 @@ use super::{
 };
 use crate::{heavy, problem::Problem};
 
-/// How many bytes of text a chat may have beyond those of a request: a text to which no answer came, and white space.
+/// How many bytes of text a chat may have beyond those of a request: a text to which no answer
+/// came, and white space.
 const SLACK: usize = 256 * 1024;
 /// What a message costs in addition to its text when two chats are compared.
 const MESSAGE_BYTES: usize = 64;

@@ -2,16 +2,18 @@
 //!
 //! Flow of a request:
 //! 1. `request` reads what counts of the body, and refuses what would break the client's program.
-//! 2. `placement` finds its chat: the one that it names, the one that an earlier try began, or the one whose texts are
-//!    the client's history. If there is none, a new chat takes over the history.
-//! 3. The try is stored, and then the turn begins under its key. A client that sends the request again gets the same
-//!    turn.
+//! 2. `placement` finds its chat: the one that it names, the one that an earlier try began, or the
+//!    one whose texts are the client's history. If there is none, a new chat takes over the
+//!    history.
+//! 3. The try is stored, and then the turn begins under its key. A client that sends the request
+//!    again gets the same turn.
 //! 4. `chunk` writes the turn as it happens, or `plain` waits for its end.
 //!
 //! Invariants:
 //! - A chat with other texts than the client's history is left as it is.
 //! - No stream ends as if it were complete in the middle of a turn. Its body breaks off.
-//! - A destructive call runs only if a person can be asked elsewhere, because the protocol itself cannot ask.
+//! - A destructive call runs only if a person can be asked elsewhere, because the protocol itself
+//!   cannot ask.
 
 mod body;
 mod chunk;
@@ -142,8 +144,8 @@ async fn complete(
     Ok(turns::named(response, head.turn))
 }
 
-/// Returns the model that a request names, if it is one of the runtime's. Clients send any name, so any other name
-/// chooses none.
+/// Returns the model that a request names, if it is one of the runtime's. Clients send any name, so
+/// any other name chooses none.
 fn chosen(shared: &Shared, request: &ChatRequest) -> Option<ModelName> {
     let wanted = request.model.as_deref()?;
     shared.runtime.models().find(|name| name.as_str() == wanted).cloned()
@@ -152,7 +154,8 @@ fn chosen(shared: &Shared, request: &ChatRequest) -> Option<ModelName> {
 /// Adds the name of the chat and the names of options that were passed over.
 fn name(response: &mut Response, session: &Session, request: &ChatRequest) {
     let headers = response.headers_mut();
-    // A name with other characters than a header may have cannot be sent here. The native routes send it.
+    // A name with other characters than a header may have cannot be sent here. The native routes
+    // send it.
     if let Ok(session) = HeaderValue::from_str(session.id().as_str()) {
         headers.insert(MADANG_SESSION, session);
     }

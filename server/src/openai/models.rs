@@ -1,4 +1,5 @@
-//! Lists the models. The server's own name means the model that the runtime chooses, and the others follow it.
+//! Lists the models. The server's own name means the model that the runtime chooses, and the others
+//! follow it.
 
 use std::sync::Arc;
 

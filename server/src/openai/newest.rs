@@ -1,4 +1,5 @@
-//! Keeps the newest entries of each user, within a bound of all entries together. No user pushes out what another has.
+//! Keeps the newest entries of each user, within a bound of all entries together. No user pushes
+//! out what another has.
 
 use std::{collections::HashMap, hash::Hash};
 
@@ -21,7 +22,8 @@ impl<K: Eq + Hash, V> Newest<K, V> {
         self.of_users.get(user)?.get(key)
     }
 
-    /// Adds an entry as the newest of its user. Beyond the bound, the user with the most entries loses its oldest.
+    /// Adds an entry as the newest of its user. Beyond the bound, the user with the most entries
+    /// loses its oldest.
     pub(super) fn put(&mut self, user: UserId, key: K, value: V) {
         let own = self.of_users.entry(user).or_default();
         self.count += usize::from(own.insert(key, value).is_none());

@@ -35,8 +35,8 @@ pub(super) struct FoundChat {
 
 /// The header by which our own clients name a chat. They may leave its history to this server.
 const OWN_NAME: &str = "madang-session";
-/// The headers by which other clients name a chat. The first that is there counts. Such clients send the whole chat
-/// each time.
+/// The headers by which other clients name a chat. The first that is there counts. Such clients
+/// send the whole chat each time.
 const OTHER_NAMES: [&str; 2] = ["x-openwebui-chat-id", "x-conversation-id"];
 /// The header in which OpenAI's clients count the tries that they make on their own.
 const RETRY_COUNT: &str = "x-stainless-retry-count";
@@ -44,8 +44,8 @@ const RETRY_COUNT: &str = "x-stainless-retry-count";
 /// Finds the chat of a request and stores the try, before anything begins.
 ///
 /// # Errors
-/// Returns a problem if the chat cannot be opened, or if the try cannot be stored. Without it, a repeated request could
-/// begin a second turn.
+/// Returns a problem if the chat cannot be opened, or if the try cannot be stored. Without it, a
+/// repeated request could begin a second turn.
 pub(super) async fn find_chat(
     shared: &Shared,
     caller: &Caller,
@@ -85,7 +85,8 @@ pub(super) async fn find_chat(
     let until = wishes.key.is_none().then(|| now.after(TRY_LIFE));
     let mine = Tried { session: chat.id().clone(), key, until };
     if may_repeat(wishes, headers) {
-        // Another request with the same name may have come at the same moment. One of them is the first.
+        // Another request with the same name may have come at the same moment. One of them is the
+        // first.
         let user = caller.user.clone();
         let first = shared.memory.claim_try(user, name, mine.clone(), put_off, now).await?;
         if first != mine {
@@ -118,8 +119,9 @@ impl TurnSession {
     }
 }
 
-/// Finds the chat of another try of this request, and the turn that it has begun there. The other request may be
-/// running. What it has not yet done to make the chat is done here, with the same result.
+/// Finds the chat of another try of this request, and the turn that it has begun there. The other
+/// request may be running. What it has not yet done to make the chat is done here, with the same
+/// result.
 async fn join(
     shared: &Shared,
     caller: &Caller,
@@ -147,8 +149,8 @@ async fn join(
     Ok((FoundChat { session, key: tried.key.clone(), text, is_named }, begun))
 }
 
-/// Returns whether the model was too busy for a turn, which has done nothing. Its client was told to come again, and
-/// would get the same end each time.
+/// Returns whether the model was too busy for a turn, which has done nothing. Its client was told
+/// to come again, and would get the same end each time.
 async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<bool, Problem> {
     let Some(BegunBefore { turn, did_nothing: true, .. }) = begun else { return Ok(false) };
     let phase = session.turn_status(*turn).await?.map(|status| status.phase);
@@ -161,7 +163,8 @@ async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<b
 }
 
 impl FoundChat {
-    /// Remembers that the chat ends at this chain now. If that fails, the next request begins a chat of its own.
+    /// Remembers that the chat ends at this chain now. If that fails, the next request begins a
+    /// chat of its own.
     pub(super) async fn remember(&self, shared: &Shared, caller: &Caller, chain: Digest) {
         if self.is_named {
             return;
@@ -174,8 +177,8 @@ impl FoundChat {
     }
 }
 
-/// Returns whether an earlier try may be the same wish. Without a key, a client says itself that it tries again. The
-/// same body once more may be a new wish.
+/// Returns whether an earlier try may be the same wish. Without a key, a client says itself that it
+/// tries again. The same body once more may be a new wish.
 fn may_repeat(wishes: &Wishes, headers: &HeaderMap) -> bool {
     let count = headers.get(RETRY_COUNT).and_then(|count| count.to_str().ok()?.parse::<u32>().ok());
     wishes.key.is_some() || count.is_some_and(|count| count > 0)
@@ -190,8 +193,9 @@ async fn known(
     KnownChat::read(session, request, shared.limits.max_page_bytes).await
 }
 
-/// Opens the chat that the client names, and returns the text that is new to it. Returns `None` if its texts are not
-/// the client's. The client has then edited or branched its own, and the chat is left as it is.
+/// Opens the chat that the client names, and returns the text that is new to it. Returns `None` if
+/// its texts are not the client's. The client has then edited or branched its own, and the chat is
+/// left as it is.
 async fn named_chat(
     shared: &Shared,
     caller: &Caller,

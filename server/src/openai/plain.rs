@@ -14,11 +14,12 @@ use crate::{
     state::Shared,
 };
 
-/// Waits for the end of a turn and returns the completion. If the future is dropped, nothing is cancelled.
+/// Waits for the end of a turn and returns the completion. If the future is dropped, nothing is
+/// cancelled.
 ///
 /// # Errors
-/// Returns a problem if the turn fails, is dismissed, or takes longer than clients wait. The same request joins it
-/// again.
+/// Returns a problem if the turn fails, is dismissed, or takes longer than clients wait. The same
+/// request joins it again.
 pub(super) async fn wait(shared: &Shared, turn: Turn, head: Head) -> Result<Response, Problem> {
     let id = head.turn;
     wait_for(shared, turn, head).await.map_err(|problem| problem.with("turn", id))

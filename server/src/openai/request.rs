@@ -1,4 +1,5 @@
-//! Reads the request of a chat completion: what counts of it, what is passed over, and what is refused.
+//! Reads the request of a chat completion: what counts of it, what is passed over, and what is
+//! refused.
 
 use std::sync::Arc;
 
@@ -29,7 +30,8 @@ pub(crate) struct ChatRequest {
     pub(crate) includes_usage: bool,
     /// The chat that the request names in its metadata.
     pub(crate) session: Option<Arc<str>>,
-    /// The names of options that change nothing here, in the order of the request, as many as are told.
+    /// The names of options that change nothing here, in the order of the request, as many as are
+    /// told.
     pub(crate) ignored: Vec<String>,
 }
 
@@ -138,7 +140,8 @@ fn text_of(content: Option<Value>, param: &str) -> Result<String, Problem> {
     }
 }
 
-/// Makes the problem of a parameter that this server does not offer, and says what to do without it.
+/// Makes the problem of a parameter that this server does not offer, and says what to do without
+/// it.
 fn unsupported(param: &str) -> Problem {
     let advice = match param {
         "tools" | "functions" => {
@@ -217,7 +220,8 @@ mod tests {
         assert!(ignored.iter().all(|name| name.len() <= MAX_IGNORED_BYTES));
     }
 
-    /// As many texts of one side as fit into a body. If each were joined anew, they would take minutes.
+    /// As many texts of one side as fit into a body. If each were joined anew, they would take
+    /// minutes.
     #[test]
     fn a_hundred_thousand_texts_of_one_side_are_read_in_one_go() {
         let texts: Vec<_> = (0..100_000).map(|_| user("a text of thirty bytes or more")).collect();

@@ -1,4 +1,5 @@
-//! Remembers in the tables of the server, in the file of the chats, so that it survives the process.
+//! Remembers in the tables of the server, in the file of the chats, so that it survives the
+//! process.
 
 use std::sync::LazyLock;
 
@@ -7,15 +8,16 @@ use sqlx::{SqliteConnection, migrate::Migrator};
 
 use super::client_memory::{ClientMemory, MAX_CANDIDATES, MemoryError, Recalled, Tried};
 
-/// The tables of the server. Their versions are kept in a table of their own, `_server_migrations`, because an embedder
-/// may have migrations in the same file.
+/// The tables of the server. Their versions are kept in a table of their own, `_server_migrations`,
+/// because an embedder may have migrations in the same file.
 pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/openai/migrations");
     migrator.dangerous_set_table_name("_server_migrations");
     migrator
 });
 
-/// The statements that erase a user's rows in these tables, for [`Forget::tables`](madang::ledger::Forget).
+/// The statements that erase a user's rows in these tables, for
+/// [`Forget::tables`](madang::ledger::Forget).
 pub const FORGET: [&str; 3] = [
     "DELETE FROM server_chats WHERE user = $1",
     "DELETE FROM server_tries WHERE user = $1",
@@ -25,8 +27,8 @@ pub const FORGET: [&str; 3] = [
 /// How long the end of a chat is looked for, 90 days.
 const CHAT_LIFE_MILLIS: i64 = 90 * 24 * 60 * 60 * 1_000;
 
-/// How many keys of one user are remembered by default. A key is sent again within minutes, or by a job within days.
-/// Ten thousand of them take a few megabytes of a disk.
+/// How many keys of one user are remembered by default. A key is sent again within minutes, or by a
+/// job within days. Ten thousand of them take a few megabytes of a disk.
 const MAX_KEYS_PER_USER: u32 = 16_384;
 
 /// Remembers in the tables of [`MIGRATIONS`], through the store's one writer.
@@ -53,8 +55,8 @@ impl SqliteMemory {
         Ok(memory)
     }
 
-    /// Sets how many keys of one user are remembered, the newest ones. The default is 16,384, because what a client
-    /// sends must not fill the disk.
+    /// Sets how many keys of one user are remembered, the newest ones. The default is 16,384,
+    /// because what a client sends must not fill the disk.
     #[must_use]
     pub const fn max_keys_per_user(mut self, max: u32) -> Self {
         self.max_keys_per_user = max;
@@ -154,7 +156,8 @@ impl ClientMemory for SqliteMemory {
             .execute(&mut *db)
             .await?;
             forget_oldest(db, &user, max_keys).await?;
-            // A row with names that are not ours can only be of another program. Its try is passed over, as in `tried`.
+            // A row with names that are not ours can only be of another program. Its try is passed
+            // over, as in `tried`.
             Ok(stored(db, &user, name).await?.unwrap_or(tried))
         })
     }
@@ -226,7 +229,8 @@ fn chats_of(names: Vec<String>) -> Vec<SessionId> {
     names.into_iter().filter_map(|name| SessionId::new(name).ok()).collect()
 }
 
-/// Returns the number of a try under a key. A try without a key has none, and is removed by its age.
+/// Returns the number of a try under a key. A try without a key has none, and is removed by its
+/// age.
 async fn next_number(
     db: &mut SqliteConnection,
     user: &UserId,

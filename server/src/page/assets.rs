@@ -79,7 +79,8 @@ impl Assets {
     }
 }
 
-/// Reads a file of a folder, for work on it. Returns `None` if there is none, or if its name leads out of the folder.
+/// Reads a file of a folder, for work on it. Returns `None` if there is none, or if its name leads
+/// out of the folder.
 pub(super) async fn read(folder: &Path, name: &str) -> Option<Asset> {
     let is_fit = |byte: u8| byte.is_ascii_alphanumeric() || b"._-".contains(&byte);
     if name.starts_with('.') || !name.bytes().all(is_fit) {

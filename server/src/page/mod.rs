@@ -1,7 +1,8 @@
 //! Serves the page: its files, and the headers that a browser gets with them.
 //!
-//! `files` has the files of the program. `assets` adds the media type of each, and the hash of its bytes as its tag.
-//! The index names the other files below a folder, whose name comes from the hash of all of them:
+//! `files` has the files of the program. `assets` adds the media type of each, and the hash of its
+//! bytes as its tag. The index names the other files below a folder, whose name comes from the hash
+//! of all of them:
 //!
 //! ```text
 //! GET /                           the index, asked for again each time
@@ -9,14 +10,15 @@
 //! GET /assets/app.css             the same file, asked for again each time
 //! ```
 //!
-//! The index is marked if a person asked for it: by the address bar, a bookmark or a link outside the browser. Only
-//! then does a token in the address sign in by itself.
+//! The index is marked if a person asked for it: by the address bar, a bookmark or a link outside
+//! the browser. Only then does a token in the address sign in by itself.
 //!
-//! A page that is older than the server names the folder of an older hash. It gets the present files, and may not keep
-//! them.
+//! A page that is older than the server names the folder of an older hash. It gets the present
+//! files, and may not keep them.
 //!
 //! **Invariants.**
-//! - The policy of each answer allows only scripts and styles of this server, and no frame around the page.
+//! - The policy of each answer allows only scripts and styles of this server, and no frame around
+//!   the page.
 //! - A folder that replaces the files, for work on the page, serves no file outside of it.
 //! - The page is public and has no secret. Its requests bring the credential.
 

@@ -43,8 +43,8 @@ impl Problem {
         problem.retry_after(STORE_RETRY)
     }
 
-    /// Returns the true problem if the library says that a session is closed. It also says so of one that cannot be
-    /// woken.
+    /// Returns the true problem if the library says that a session is closed. It also says so of
+    /// one that cannot be woken.
     pub(crate) fn of_server(self, is_draining: bool) -> Self {
         if is_draining || self.name() != ProblemName::Draining {
             return self;

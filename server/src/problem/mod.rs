@@ -1,11 +1,12 @@
 //! Describes what went wrong with a request, as RFC 9457 does it and as OpenAI's clients read it.
 //!
-//! A handler returns a [`Problem`] as its error. The outermost layer writes it again in the form that clients of the
-//! path read ([`Form::of`]). `name` has the names of problems with status and title, and `rule` those of the rules that
-//! an argument can break. `from` turns errors of the library into problems.
+//! A handler returns a [`Problem`] as its error. The outermost layer writes it again in the form
+//! that clients of the path read ([`Form::of`]). `name` has the names of problems with status and
+//! title, and `rule` those of the rules that an argument can break. `from` turns errors of the
+//! library into problems.
 //!
-//! Problems are in English. A page or program that speaks to a person makes a sentence of its own from `type` and
-//! `rule`.
+//! Problems are in English. A page or program that speaks to a person makes a sentence of its own
+//! from `type` and `rule`.
 //!
 //! ```text
 //! Problem::malformed(detail).at("/text", detail)  ->  400 {"type":"/problems/malformed","detail":..}
@@ -66,7 +67,8 @@ struct Place {
 pub(crate) enum Form {
     /// RFC 9457.
     Rfc9457,
-    /// The same under the type `application/json`, because clients of AG-UI show any other body as raw text.
+    /// The same under the type `application/json`, because clients of AG-UI show any other body as
+    /// raw text.
     PlainJson,
     /// OpenAI's error object.
     OpenAi,
@@ -106,15 +108,16 @@ impl Problem {
         Self::new(ProblemName::Malformed, detail)
     }
 
-    /// Makes the problem of a number that would be rounded, because a call would run with another one.
+    /// Makes the problem of a number that would be rounded, because a call would run with another
+    /// one.
     pub(crate) fn many_digits() -> Self {
         Self::malformed(
             "The body has a whole number with more digits than 64 bits hold. Send it as a text.",
         )
     }
 
-    /// Makes the problem of a thing that is missing or is another user's. The text is the same for both, so nothing can
-    /// be probed.
+    /// Makes the problem of a thing that is missing or is another user's. The text is the same for
+    /// both, so nothing can be probed.
     pub(crate) fn not_found() -> Self {
         Self::new(ProblemName::NotFound, "There is no such thing, or it is not this user's.")
     }
@@ -269,7 +272,8 @@ impl Problem {
             headers.insert(header::RETRY_AFTER, HeaderValue::from(seconds as u64));
             headers.insert(RETRY_AFTER_MS, HeaderValue::from(wait.as_millis() as u64));
         }
-        // The turn is named even in forms that have no room for it, because it goes on and can be asked for.
+        // The turn is named even in forms that have no room for it, because it goes on and can be
+        // asked for.
         if let Some(turn) = self.0.members.get("turn").and_then(Value::as_str)
             && let Ok(turn) = HeaderValue::from_str(turn)
         {

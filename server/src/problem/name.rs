@@ -2,7 +2,8 @@
 
 use axum::http::StatusCode;
 
-/// Declares the problems once: variant, name on the wire, status, whether trying again can help, title.
+/// Declares the problems once: variant, name on the wire, status, whether trying again can help,
+/// title.
 macro_rules! problems {
     ($($(#[$doc:meta])* $variant:ident, $name:literal, $status:ident, $again:literal, $title:literal;)*) => {
         /// The kind of a problem.
@@ -25,7 +26,8 @@ macro_rules! problems {
                 match self { $(Self::$variant => StatusCode::$status,)* }
             }
 
-            /// Returns whether the very same request can succeed later. Clients then repeat it on their own.
+            /// Returns whether the very same request can succeed later. Clients then repeat it on
+            /// their own.
             pub(crate) const fn may_be_repeated(self) -> bool {
                 match self { $(Self::$variant => $again,)* }
             }

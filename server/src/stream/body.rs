@@ -1,4 +1,5 @@
-//! The shell of a stream. It reads items, keeps the pace, keeps the connection open, and watches for its end.
+//! The shell of a stream. It reads items, keeps the pace, keeps the connection open, and watches
+//! for its end.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -66,7 +67,8 @@ impl Items {
         }
     }
 
-    /// Returns whether the next item comes from the store. Items in memory are the same for all readers.
+    /// Returns whether the next item comes from the store. Items in memory are the same for all
+    /// readers.
     fn reads_store(&self) -> bool {
         match self {
             Self::Session(items) => items.reads_store(),
@@ -96,7 +98,8 @@ impl Items {
 /// How long the last items of a turn or an inbox are read when the server ends. They are in memory.
 const REST_PATIENCE: Duration = Duration::from_millis(200);
 
-/// The room for what a reader that catches up has in memory: a part of the chat, and what is written of it.
+/// The room for what a reader that catches up has in memory: a part of the chat, and what is
+/// written of it.
 const REPLAY_ROOM: usize = 64 * 1024;
 
 /// A stream that has its permit and is about to answer.
@@ -148,8 +151,8 @@ impl OpenStream {
         })
     }
 
-    /// Follows a turn for the client that began it. If the client leaves before the end, the turn goes on, unless
-    /// [`OnDisconnect`] says otherwise.
+    /// Follows a turn for the client that began it. If the client leaves before the end, the turn
+    /// goes on, unless [`OnDisconnect`] says otherwise.
     pub(crate) fn follow(mut self, session: &Session, turn: TurnId) -> Self {
         self.dismisses.0 = match self.shared.on_disconnect {
             OnDisconnect::Continue => None,
@@ -158,8 +161,8 @@ impl OpenStream {
         self
     }
 
-    /// Looks at the chat for an open approval request if events are missed. The reader is after the cursor `behind`.
-    /// This is for surfaces whose clients cannot look themselves.
+    /// Looks at the chat for an open approval request if events are missed. The reader is after the
+    /// cursor `behind`. This is for surfaces whose clients cannot look themselves.
     pub(crate) fn look_again(mut self, session: &Session, behind: EventCursor) -> Self {
         self.missed = MissedRequest::new(session.clone(), behind);
         self
@@ -170,8 +173,8 @@ impl OpenStream {
         self.of_later(async { Ok(items) }, mapper)
     }
 
-    /// Answers at once, and streams the items when they are there. If they are refused, the reader receives when it may
-    /// come back.
+    /// Answers at once, and streams the items when they are there. If they are refused, the reader
+    /// receives when it may come back.
     pub(crate) fn of_later<F>(self, items: F, mapper: impl Mapper) -> Response
     where
         F: Future<Output = Result<Items, Problem>> + Send + 'static,
@@ -287,7 +290,8 @@ impl<M: Mapper> Writer<M> {
             }
             keep_alive.as_mut().reset(Instant::now() + silence);
             if is_text {
-                // This comes before the next item is taken, because an item that was taken could not be given back.
+                // This comes before the next item is taken, because an item that was taken could
+                // not be given back.
                 tokio::select! {
                     biased;
                     cut = ends.as_mut() => return self.say(cut).await,
@@ -305,7 +309,8 @@ impl<M: Mapper> Writer<M> {
         Ok(())
     }
 
-    /// Waits for room for what is written of an item. Meanwhile writes signs that the stream is alive.
+    /// Waits for room for what is written of an item. Meanwhile writes signs that the stream is
+    /// alive.
     async fn room(&mut self, bytes: usize) -> Result<Option<Arc<BytePermit>>, BrokenOff> {
         let outlet = self.outlet.clone();
         let mut room = std::pin::pin!(outlet.room(bytes));

@@ -1,7 +1,7 @@
 //! Writes frames of Server-Sent Events as bytes, with LF only and one JSON object in each frame.
 //!
-//! Readers of other protocols split at an empty line and do not know CR. JSON has no raw line break, so each frame has
-//! one line of data.
+//! Readers of other protocols split at an empty line and do not know CR. JSON has no raw line
+//! break, so each frame has one line of data.
 
 use std::time::Duration;
 

@@ -9,15 +9,17 @@ use super::frame::Frames;
 
 /// Turns the items of a session or a turn into the frames of one surface.
 ///
-/// The body reads items, keeps the pace and watches for the end of the server. The mapper only writes. Texts arrive in
-/// pieces of at most [`ServerLimits::max_text_frame_bytes`](crate::ServerLimits). A call's data that is too large for a
-/// frame is replaced before the mapper sees it.
+/// The body reads items, keeps the pace and watches for the end of the server. The mapper only
+/// writes. Texts arrive in pieces of at most
+/// [`ServerLimits::max_text_frame_bytes`](crate::ServerLimits). A call's data that is too large for
+/// a frame is replaced before the mapper sees it.
 pub(crate) trait Mapper: Send + 'static {
     /// Writes what precedes the first item. It is sent before the session has woken.
     fn open(&mut self, _out: &mut Frames) {}
 
-    /// Returns whether readers are told after which time to come back. Only readers that read the stream as browsers do
-    /// accept a block without data. Others, whose protocol has no such blocks, fail at it.
+    /// Returns whether readers are told after which time to come back. Only readers that read the
+    /// stream as browsers do accept a block without data. Others, whose protocol has no such
+    /// blocks, fail at it.
     fn says_when_to_retry(&self) -> bool {
         false
     }
@@ -28,7 +30,8 @@ pub(crate) trait Mapper: Send + 'static {
     /// Writes what the surface makes of an item.
     fn on(&mut self, item: &StreamItem, out: &mut Frames) -> Then;
 
-    /// Writes what the surface makes of an item of an inbox. Only the mapper of an inbox receives one.
+    /// Writes what the surface makes of an item of an inbox. Only the mapper of an inbox receives
+    /// one.
     fn on_inbox(&mut self, _item: &InboxItem, _out: &mut Frames) -> Then {
         Then::Continue
     }
@@ -84,7 +87,8 @@ impl Cut {
         }
     }
 
-    /// Returns the milliseconds after which the reader may come back. Returns 0 if that changes nothing.
+    /// Returns the milliseconds after which the reader may come back. Returns 0 if that changes
+    /// nothing.
     pub(crate) const fn retry_ms(self) -> u64 {
         match self {
             Self::Draining { retry_ms }

@@ -1,4 +1,5 @@
-//! Finds an approval request that a slow reader has missed. The store does not tell it again, and its turn waits.
+//! Finds an approval request that a slow reader has missed. The store does not tell it again, and
+//! its turn waits.
 
 use madang::{
     Session, Timestamp, TurnId,
@@ -7,8 +8,8 @@ use madang::{
     session::ViewPage,
 };
 
-/// Watches what a reader is told. If the reader misses events, it is told the request that is open, after what precedes
-/// the request.
+/// Watches what a reader is told. If the reader misses events, it is told the request that is open,
+/// after what precedes the request.
 #[derive(Debug, Default)]
 pub(crate) struct MissedRequest {
     /// The chat to look at. `None` for readers that look themselves.

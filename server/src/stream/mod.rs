@@ -1,8 +1,9 @@
 //! Streams Server-Sent Events: one body for all surfaces, and a pure mapper for each.
 //!
-//! **Flow.** A handler takes a permit (`permits`) and opens a stream. `body` reads the items of a session, a turn or an
-//! inbox, and keeps the pace. `pieces` cuts long texts and replaces data that is too large. The `mapper` of the surface
-//! writes each piece as frames (`frame`), and `outlet` passes their bytes to the connection:
+//! **Flow.** A handler takes a permit (`permits`) and opens a stream. `body` reads the items of a
+//! session, a turn or an inbox, and keeps the pace. `pieces` cuts long texts and replaces data that
+//! is too large. The `mapper` of the surface writes each piece as frames (`frame`), and `outlet`
+//! passes their bytes to the connection:
 //!
 //! ```text
 //! items -> body -> pieces -> mapper -> frame -> outlet -> connection
@@ -12,11 +13,11 @@
 //!
 //! **Invariants.**
 //! - A mapper has no clock and awaits nothing, so a table of items and frames tests it.
-//! - The body reads the next item only after the connection has taken the last one, so a slow reader piles up nothing
-//!   here.
+//! - The body reads the next item only after the connection has taken the last one, so a slow
+//!   reader piles up nothing here.
 //! - A comment ends a silence after `keep_alive`, so that no proxy gives up the stream.
-//! - A stream ends with its credential, with the server, or after `stream_life`. The mapper writes which it was
-//!   (`Cut`), and when to come back.
+//! - A stream ends with its credential, with the server, or after `stream_life`. The mapper writes
+//!   which it was (`Cut`), and when to come back.
 
 pub(crate) mod body;
 pub(crate) mod frame;

@@ -1,5 +1,5 @@
-//! A body that a future writes. It passes on a piece, and goes on after the piece was taken. Pieces that are not small
-//! count among the bytes of the body's user until they are sent.
+//! A body that a future writes. It passes on a piece, and goes on after the piece was taken. Pieces
+//! that are not small count among the bytes of the body's user until they are sent.
 
 use std::{
     future::poll_fn,
@@ -56,7 +56,8 @@ impl Outlet {
             return Ok(None);
         }
         let OutletReader { user, budget, patience } = &self.reader;
-        // This is boxed, as each wait for room is, because an idle stream would keep its size for ever.
+        // This is boxed, as each wait for room is, because an idle stream would keep its size for
+        // ever.
         Box::pin(timeout(*patience, budget.take(user, bytes)))
             .await
             .map(Some)
@@ -131,7 +132,8 @@ impl HttpBody for WrittenBody {
         match self.ended {
             Some(Ok(())) => return Poll::Ready(None),
             Some(Err(BrokenOff)) => {
-                // A connection that learns of the break drops what it has taken and not sent. While it waits, it sends.
+                // A connection that learns of the break drops what it has taken and not sent. While
+                // it waits, it sends.
                 self.is_about_to_break = true;
                 self.ended = Some(Ok(()));
                 context.waker().wake_by_ref();

@@ -29,8 +29,8 @@ pub(crate) fn pieces(item: StreamItem, limits: &ServerLimits) -> Vec<StreamItem>
     }
 }
 
-/// Splits a snapshot of an inbox after this many bytes of its requests. Each further request becomes a change of its
-/// own.
+/// Splits a snapshot of an inbox after this many bytes of its requests. Each further request
+/// becomes a change of its own.
 pub(crate) fn inbox_pieces(item: InboxItem, max_bytes: usize) -> Vec<InboxItem> {
     let InboxItem::Snapshot { mut requests } = item else { return vec![item] };
     let more = requests.split_off(fitting(&requests, max_bytes));
@@ -38,7 +38,8 @@ pub(crate) fn inbox_pieces(item: InboxItem, max_bytes: usize) -> Vec<InboxItem> 
     std::iter::once(InboxItem::Snapshot { requests }).chain(more).collect()
 }
 
-/// Counts how many of these have at most this many bytes as JSON. The first one counts however long it is.
+/// Counts how many of these have at most this many bytes as JSON. The first one counts however long
+/// it is.
 pub(crate) fn fitting(items: &[impl Serialize], max_bytes: usize) -> usize {
     let mut room = max_bytes;
     let fits = items.iter().enumerate().take_while(|(at, item)| {
@@ -84,8 +85,8 @@ pub(crate) fn weight(piece: &StreamItem) -> usize {
     }
 }
 
-/// Replaces the data of a call that is too large for a frame by its size and the place to read it. Arguments that are
-/// too large are replaced as well.
+/// Replaces the data of a call that is too large for a frame by its size and the place to read it.
+/// Arguments that are too large are replaced as well.
 fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
     let EventKind::ToolCallEnded { record } = &event.kind else { return event };
     if json_bytes(record) <= max_bytes {
@@ -104,7 +105,8 @@ fn bounded(event: Arc<SessionEvent>, max_bytes: usize) -> Arc<SessionEvent> {
     Arc::new(SessionEvent { kind: EventKind::ToolCallEnded { record }, seq, cursor, turn, at })
 }
 
-/// Returns the data of a call. If it has more bytes as JSON than this, returns their number and where they are.
+/// Returns the data of a call. If it has more bytes as JSON than this, returns their number and
+/// where they are.
 pub(crate) fn data_within(call: CallId, data: &Value, max_bytes: usize) -> Cow<'_, Value> {
     let bytes = json_bytes(data);
     if bytes <= max_bytes {

@@ -1,4 +1,5 @@
-//! The id of an approval request, `<call>:<digest>`, for protocols whose clients send back only an id.
+//! The id of an approval request, `<call>:<digest>`, for protocols whose clients send back only an
+//! id.
 
 use std::fmt;
 

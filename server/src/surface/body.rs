@@ -47,7 +47,8 @@ pub(crate) fn ask(value: Option<Raw<'_>>, pointer: &str) -> Result<Option<Ask>, 
     Ok(Some(ask))
 }
 
-/// A text that the user submits. Its key, the message's own id, makes it harmless to submit it again.
+/// A text that the user submits. Its key, the message's own id, makes it harmless to submit it
+/// again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
     /// The key of the submit.
@@ -76,7 +77,8 @@ impl Said {
 /// Joins the texts of a message's parts.
 ///
 /// # Errors
-/// Returns a problem with the pointer of a part that cannot be taken, or of the list if there is none.
+/// Returns a problem with the pointer of a part that cannot be taken, or of the list if there is
+/// none.
 pub(crate) fn text_of(
     parts: Option<Raw<'_>>,
     pointer: &str,

@@ -51,15 +51,17 @@ pub(crate) enum Came {
     Now,
     /// In time before, and now once more.
     Again,
-    /// Too late: the request was decided in another way, has expired or was dismissed. The decision changes nothing.
+    /// Too late: the request was decided in another way, has expired or was dismissed. The decision
+    /// changes nothing.
     Late,
 }
 
-/// Decides about requests of a chat. A decision that names no request of the chat, or not the open one, is passed over,
-/// because a client that is refused would keep its decision for ever.
+/// Decides about requests of a chat. A decision that names no request of the chat, or not the open
+/// one, is passed over, because a client that is refused would keep its decision for ever.
 ///
 /// # Errors
-/// Returns a problem if the caller may not decide, if a decision does not fit, or if it is not known whether it counts.
+/// Returns a problem if the caller may not decide, if a decision does not fit, or if it is not
+/// known whether it counts.
 pub(super) async fn decide(
     shared: &Shared,
     caller: &Caller,

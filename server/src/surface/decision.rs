@@ -17,8 +17,8 @@ pub(crate) struct DecisionForm {
 }
 
 impl DecisionForm {
-    /// Returns the decision. Words with a yes change nothing. A yes to other arguments counts for one call, whatever
-    /// else the form says, because a standing approval is about what was shown.
+    /// Returns the decision. Words with a yes change nothing. A yes to other arguments counts for
+    /// one call, whatever else the form says, because a standing approval is about what was shown.
     pub(crate) fn decision(self) -> Decision {
         match (self.is_approved, self.edited, self.message) {
             (true, Some(arguments), _) => Decision::Edit { arguments },

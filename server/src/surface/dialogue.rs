@@ -1,7 +1,8 @@
-//! A client's dialogue with one chat. The user speaks or decides, and the client is told a turn from its place in it
-//! on.
+//! A client's dialogue with one chat. The user speaks or decides, and the client is told a turn
+//! from its place in it on.
 //!
-//! A surface reads from a body what the client wants, and chooses the position and the mapper by which it tells a turn.
+//! A surface reads from a body what the client wants, and chooses the position and the mapper by
+//! which it tells a turn.
 
 use std::sync::Arc;
 
@@ -47,7 +48,8 @@ pub(crate) struct Dialogue<'a> {
 }
 
 impl<'a> Dialogue<'a> {
-    /// Opens the stream of the answer. This comes before anything begins, because a refusal must change nothing.
+    /// Opens the stream of the answer. This comes before anything begins, because a refusal must
+    /// change nothing.
     ///
     /// # Errors
     /// A problem if the user has too many streams.
@@ -93,11 +95,12 @@ impl<'a> Dialogue<'a> {
         forks::begin(self.shared, self.caller, &self.name, said, options).await
     }
 
-    /// Decides about approval requests of the chat, in which this turn is open. Returns the turn to go on with, or
-    /// `None` if no decision names a call.
+    /// Decides about approval requests of the chat, in which this turn is open. Returns the turn to
+    /// go on with, or `None` if no decision names a call.
     ///
     /// # Errors
-    /// A problem if the caller may not decide, a decision does not fit, or it is not known whether it counts.
+    /// A problem if the caller may not decide, a decision does not fit, or it is not known whether
+    /// it counts.
     pub(crate) async fn decide(
         &self,
         session: &Session,

@@ -1,6 +1,7 @@
-//! Forks chats in which a person has changed an earlier message, or wants another answer to it. Each such message
-//! begins a fork, which is a chat of its own. It has the texts before the message, and none of their consents, keys or
-//! open calls. From then on, the client's name leads to its newest fork, and the chat before it is left as it is.
+//! Forks chats in which a person has changed an earlier message, or wants another answer to it.
+//! Each such message begins a fork, which is a chat of its own. It has the texts before the
+//! message, and none of their consents, keys or open calls. From then on, the client's name leads
+//! to its newest fork, and the chat before it is left as it is.
 
 use std::sync::Arc;
 
@@ -47,8 +48,8 @@ pub(crate) async fn current(
     }
 }
 
-/// Begins a turn with a message, or finds the one that it began before. It begins in a fork if the message changes an
-/// earlier one. If the future is dropped, the work goes on to its end.
+/// Begins a turn with a message, or finds the one that it began before. It begins in a fork if the
+/// message changes an earlier one. If the future is dropped, the work goes on to its end.
 ///
 /// # Errors
 /// Returns a problem if none began.
@@ -108,7 +109,8 @@ struct Cut {
     message: ChatMessage,
 }
 
-/// Finds the newest fork, and where a message belongs. Looks for it in the newest fork first, then in those before.
+/// Finds the newest fork, and where a message belongs. Looks for it in the newest fork first, then
+/// in those before.
 async fn find(
     shared: &Shared,
     caller: &Caller,
@@ -142,8 +144,8 @@ async fn find(
     }
 }
 
-/// Returns whether the turn of the message is told once more, because nothing of it is changed or the same request came
-/// twice.
+/// Returns whether the turn of the message is told once more, because nothing of it is changed or
+/// the same request came twice.
 const fn is_told(found: &Found, sent: Sent, in_newest: bool) -> bool {
     found.is_same
         && match sent {
@@ -153,7 +155,8 @@ const fn is_told(found: &Found, sent: Sent, in_newest: bool) -> bool {
         }
 }
 
-/// Makes the chat that begins with the texts before a message. If it was made before, the same message finds it.
+/// Makes the chat that begins with the texts before a message. If it was made before, the same
+/// message finds it.
 async fn fork(
     shared: &Shared,
     caller: &Caller,

@@ -1,5 +1,5 @@
-//! Makes one history of the texts of a chat, with both sides in turn and without calls and notices. Also makes the ids
-//! of its entries.
+//! Makes one history of the texts of a chat, with both sides in turn and without calls and notices.
+//! Also makes the ids of its entries.
 
 use std::borrow::Cow;
 
@@ -54,8 +54,8 @@ pub(crate) fn text_bytes(messages: &[ChatMessage]) -> usize {
     bytes.sum()
 }
 
-/// Texts of both sides in turn. A text of the same side as the last one is appended to it, because there may be a
-/// hundred thousand of one side.
+/// Texts of both sides in turn. A text of the same side as the last one is appended to it, because
+/// there may be a hundred thousand of one side.
 #[derive(Debug, Default)]
 pub(crate) struct Sayings(Vec<(ImportedRole, String)>);
 

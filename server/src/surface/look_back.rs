@@ -1,5 +1,5 @@
-//! Reads a chat from its end, a page at a time, to find a message of its user and the texts before it that an import
-//! takes.
+//! Reads a chat from its end, a page at a time, to find a message of its user and the texts before
+//! it that an import takes.
 
 use madang::{
     Session, TurnId,
@@ -37,7 +37,8 @@ pub(super) struct Found {
 }
 
 impl<'a> LookBack<'a> {
-    /// Begins at the end of a chat. It reads no more pages than a history has that a client can send.
+    /// Begins at the end of a chat. It reads no more pages than a history has that a client can
+    /// send.
     pub(super) fn new(session: &'a Session, limits: &ServerLimits) -> Self {
         let max = limits.max_history_body_bytes.div_ceil(limits.max_page_bytes.max(1));
         Self { session, page: Some(ViewPage::of(limits.max_page_bytes)), max, left: max }
@@ -110,7 +111,8 @@ fn is_users(entry: &ChatMessage) -> bool {
     matches!(entry.content, Content::User { .. })
 }
 
-/// Finds a message of the client's among these entries. Returns the entries as an error if it is not there.
+/// Finds a message of the client's among these entries. Returns the entries as an error if it is
+/// not there.
 fn stands(
     mut messages: Vec<ChatMessage>,
     said: &Said,

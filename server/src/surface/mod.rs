@@ -1,17 +1,20 @@
-//! Has the parts that the protocols of other projects share: a client's dialogue with a chat, bodies with a client's
-//! history, approvals by an id, and streamed texts.
+//! Has the parts that the protocols of other projects share: a client's dialogue with a chat,
+//! bodies with a client's history, approvals by an id, and streamed texts.
 //!
-//! A client of such a protocol sends its whole history each time, and the history decides nothing. Of a body only the
-//! last message counts, and an approval counts only for the digest in its id. If the message is an earlier one with
-//! another text, the chat goes on in a fork.
+//! A client of such a protocol sends its whole history each time, and the history decides nothing.
+//! Of a body only the last message counts, and an approval counts only for the digest in its id. If
+//! the message is an earlier one with another text, the chat goes on in a fork.
 //!
-//! - Reading: `raw` keeps JSON as text, `body` takes the last message of it, and `decision` reads a client's yes or no.
-//! - Deciding: `approval_id` binds a decision to a call and its digest, and `decided` carries decisions out.
-//! - Placing: `forks` finds the chat of a message, and `look_back` reads it from its end. `history` collects the texts
-//!   of a chat, and `takeover` begins a chat with them.
-//! - Answering: `dialogue` begins or finds a turn, decides, and opens the stream in which the turn is told.
-//! - Telling: `speech` begins and ends the texts of a stream, and `spoken` compares them with the stored ones. `cut`
-//!   says why a stream ended early, and `iso8601` writes moments.
+//! - Reading: `raw` keeps JSON as text, `body` takes the last message of it, and `decision` reads a
+//!   client's yes or no.
+//! - Deciding: `approval_id` binds a decision to a call and its digest, and `decided` carries
+//!   decisions out.
+//! - Placing: `forks` finds the chat of a message, and `look_back` reads it from its end. `history`
+//!   collects the texts of a chat, and `takeover` begins a chat with them.
+//! - Answering: `dialogue` begins or finds a turn, decides, and opens the stream in which the turn
+//!   is told.
+//! - Telling: `speech` begins and ends the texts of a stream, and `spoken` compares them with the
+//!   stored ones. `cut` says why a stream ended early, and `iso8601` writes moments.
 //! - Testing: `scenes` has turns that each surface must tell, and `scene` plays them to a mapper.
 //!
 //! Invariant: nothing that a client says of earlier messages changes the chat.

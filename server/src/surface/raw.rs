@@ -1,7 +1,7 @@
 //! A JSON value that stays text. Only what is asked of it is read, and the rest costs no memory.
 //!
-//! Clients send their whole history with each request, and one message of it counts. A tree of such a body would take
-//! many times its bytes.
+//! Clients send their whole history with each request, and one message of it counts. A tree of such
+//! a body would take many times its bytes.
 
 use serde::{Deserialize, de::IgnoredAny};
 
@@ -34,8 +34,8 @@ impl<'a> Raw<'a> {
         self.member(key)?.read()
     }
 
-    /// Returns a member. Returns `None` if it is null or missing, or if this is not an object. If two members have one
-    /// key, the last counts, as everywhere in JSON.
+    /// Returns a member. Returns `None` if it is null or missing, or if this is not an object. If
+    /// two members have one key, the last counts, as everywhere in JSON.
     pub(crate) fn member(self, key: &str) -> Option<Self> {
         let members = self.0.starts_with('{').then(|| Items::of(self.0))?;
         let mut found = None;

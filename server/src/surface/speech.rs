@@ -23,7 +23,8 @@ pub(crate) trait PartFrames {
     fn end(&self, part: Part, id: &str, out: &mut Frames);
 }
 
-/// The parts that are open in a stream, and the streamed text of the message that is not stored yet.
+/// The parts that are open in a stream, and the streamed text of the message that is not stored
+/// yet.
 #[derive(Debug)]
 pub(crate) struct Speech<F> {
     surface: &'static str,
@@ -48,8 +49,8 @@ impl<F: PartFrames> Speech<F> {
         }
     }
 
-    /// Takes a piece of text before it is written. The piece begins after this many bytes of its message. Returns
-    /// whether it begins the message anew. The part that is open then ends.
+    /// Takes a piece of text before it is written. The piece begins after this many bytes of its
+    /// message. Returns whether it begins the message anew. The part that is open then ends.
     pub(crate) fn hear(&mut self, at: usize, text: &str, out: &mut Frames) -> bool {
         self.end(Part::Thinking, out);
         let begins_anew = self.spoken.hear(at, text);

@@ -1,4 +1,5 @@
-//! Tracks the text of a message as far as a reader has it, and compares it with the message that is stored in the end.
+//! Tracks the text of a message as far as a reader has it, and compares it with the message that is
+//! stored in the end.
 
 /// The streamed text of the message that is being spoken.
 #[derive(Debug, Default)]
@@ -19,8 +20,8 @@ impl Spoken {
         self.0.len()
     }
 
-    /// Takes a piece that begins after this many bytes. Returns whether it begins the message anew, while the reader
-    /// has the beginning of another.
+    /// Takes a piece that begins after this many bytes. Returns whether it begins the message anew,
+    /// while the reader has the beginning of another.
     pub(crate) fn hear(&mut self, at: usize, text: &str) -> bool {
         let begins_anew = at == 0 && !self.0.is_empty();
         if begins_anew {
@@ -30,8 +31,8 @@ impl Spoken {
         begins_anew
     }
 
-    /// Compares with the message that is stored, and forgets what was streamed. White space at the end makes no
-    /// difference to a reader.
+    /// Compares with the message that is stored, and forgets what was streamed. White space at the
+    /// end makes no difference to a reader.
     pub(crate) fn end<'a>(&mut self, message: &'a str) -> Lack<'a> {
         let spoken = std::mem::take(&mut self.0);
         if let Some(rest) = message.strip_prefix(&*spoken) {

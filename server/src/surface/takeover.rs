@@ -28,7 +28,8 @@ pub(crate) async fn import(
             match session.import(newest.clone()).await {
                 Ok(_) => return Ok(true),
                 Err(Error::HasBegun) => return Ok(false),
-                // Another try of the request is writing the same. A turn that began now would be refused.
+                // Another try of the request is writing the same. A turn that began now would be
+                // refused.
                 Err(Error::Busy) if session.turn().await?.is_none() => {
                     sleep(IMPORT_PAUSE).await;
                 }

@@ -1,4 +1,5 @@
-//! A person decides on any device, once. A caller that comes late, twice or for another user is told what stands.
+//! A person decides on any device, once. A caller that comes late, twice or for another user is
+//! told what stands.
 
 use std::time::Duration;
 

@@ -167,7 +167,8 @@ async fn no_secret_and_no_text_is_logged_measured_or_told_in_a_problem() {
     assert!(kept.contains("answered") && kept.contains("refused"), "{kept}");
     assert!(kept.contains("metric http.server.request.duration"), "{kept}");
     assert!(kept.contains("/v1/sessions/{session}/turns"));
-    // The library of MCP logs messages at `debug` and below, which the program leaves out, but no secret.
+    // The library of MCP logs messages at `debug` and below, which the program leaves out, but no
+    // secret.
     let (of_mcp, ours): (Vec<_>, Vec<_>) = kept.lines().partition(|line| line.contains(" rmcp::"));
     assert_eq!(of_mcp.is_empty(), !cfg!(feature = "mcp"));
     let leaks = of_mcp.iter().find(|line| secrets.iter().any(|secret| line.contains(secret)));

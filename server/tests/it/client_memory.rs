@@ -1,5 +1,5 @@
-//! What is remembered for clients that name no chat: tries of a body for minutes, and the newest keys of each
-//! user.
+//! What is remembered for clients that name no chat: tries of a body for minutes, and the newest
+//! keys of each user.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! A server that ends: nothing begins, what runs comes to its end, readers hear of it and come back to the next one.
+//! A server that ends: nothing begins, what runs comes to its end, readers hear of it and come back
+//! to the next one.
 
 use std::time::Duration;
 
@@ -49,7 +50,8 @@ async fn a_call_that_runs_commits_its_reader_hears_it_and_the_next_server_goes_o
         assert_eq!((refused.status, &*refused.problem()), (503, "draining"), "{path}");
         assert_eq!(refused.header("retry-after"), Some("5"));
     }
-    // What begins nothing goes on: a view, a reader that comes back, a question of how a turn stands.
+    // What begins nothing goes on: a view, a reader that comes back, a question of how a turn
+    // stands.
     let view = test.get("/v1/sessions/s").await.ok(200);
     assert_eq!(view["messages"][0]["text"], "hi");
     let turn = format!("/v1/sessions/s/turns/{}", view["turn"].as_str().unwrap());

@@ -1,4 +1,5 @@
-//! What goes wrong is told by one status and one name each, in the language and the form of the client.
+//! What goes wrong is told by one status and one name each, in the language and the form of the
+//! client.
 
 use std::sync::{
     Arc,

@@ -1,4 +1,5 @@
-//! A store that does not answer: no request waits for ever, a stream says that it lives, and what is told is true.
+//! A store that does not answer: no request waits for ever, a stream says that it lives, and what
+//! is told is true.
 
 use std::{future::pending, time::Duration};
 

@@ -1,4 +1,5 @@
-//! A client over a raw connection: it sends the bytes that a test wants, and reads answers and streams as they come.
+//! A client over a raw connection: it sends the bytes that a test wants, and reads answers and
+//! streams as they come.
 
 use std::{fmt::Write as _, net::SocketAddr, time::Duration};
 
@@ -104,7 +105,8 @@ impl Request {
         connection
     }
 
-    /// Sends the request and reads the first bytes of the answer alone, over a connection that holds few.
+    /// Sends the request and reads the first bytes of the answer alone, over a connection that
+    /// holds few.
     pub(crate) async fn unread(self, address: SocketAddr) -> TcpStream {
         let socket = TcpSocket::new_v4().unwrap();
         socket.set_recv_buffer_size(4_096).unwrap();

@@ -40,7 +40,8 @@ impl Issuer {
         std::fs::rename(fresh, path).unwrap();
     }
 
-    /// Signs a JWT of a subject that counts for so many seconds, with these claims beside the usual ones.
+    /// Signs a JWT of a subject that counts for so many seconds, with these claims beside the usual
+    /// ones.
     fn jwt(&self, subject: &str, seconds: i64, more: &Value) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let end = now.checked_add_signed(seconds).unwrap();

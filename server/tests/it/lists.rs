@@ -1,4 +1,5 @@
-//! Lists of questions, of standing approvals and of unknown effects are told in pages of bytes, and nothing is lost.
+//! Lists of questions, of standing approvals and of unknown effects are told in pages of bytes, and
+//! nothing is lost.
 
 use madang_testing::{End, FakeTool, ScriptedModel};
 use serde_json::{Value, json};

@@ -1,4 +1,5 @@
-//! A login of the page: whole with both halves alone, over when its person ends it, and in no one's way.
+//! A login of the page: whole with both halves alone, over when its person ends it, and in no one's
+//! way.
 
 use madang::UserId;
 use madang_server::{CookieKey, TokenFile, TokenHolder, TokenScopes, TokenSecret};

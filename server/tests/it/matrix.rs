@@ -1,4 +1,5 @@
-//! From which site, with which credential, for which scope, in whose session: every cell of the table.
+//! From which site, with which credential, for which scope, in whose session: every cell of the
+//! table.
 
 use std::net::SocketAddr;
 
@@ -146,8 +147,8 @@ async fn each_cell_answers_as_the_table_says() {
     test.shutdown().await;
 }
 
-/// The routes that the server describes: method, path with some names in place of ids, and the scope; `None` where all
-/// may come.
+/// The routes that the server describes: method, path with some names in place of ids, and the
+/// scope; `None` where all may come.
 async fn described(test: &TestServer) -> Vec<(String, String, Option<String>)> {
     let text = Request::get("/openapi.json").send(test.address).await.ok(200);
     let mut routes = Vec::new();

@@ -1,4 +1,5 @@
-//! MCP clients call tools: each for the user of its credential, once under a key, and within bounds.
+//! MCP clients call tools: each for the user of its credential, once under a key, and within
+//! bounds.
 
 use madang::UserId;
 use madang_server::{TokenEntry, TokenHolder, TokenScope, TokenScopes, TokenSecret};

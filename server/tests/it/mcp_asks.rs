@@ -1,4 +1,5 @@
-//! No tool that needs an approval runs for an MCP client without a plain yes, whatever its revision and its client show.
+//! No tool that needs an approval runs for an MCP client without a plain yes, whatever its revision
+//! and its client show.
 
 use madang::{UserId, store::SqliteStore};
 use madang_server::{CookieKey, TokenEntry, TokenHolder, TokenScope, TokenSecret};
@@ -163,7 +164,8 @@ async fn a_client_that_shows_nothing_runs_nothing_and_is_told_what_it_lacks() {
     let session = Session::begin(&test, test.kim.reveal(), &nothing()).await;
     let ended = result(&session.call(1, "remove").send(test.address).await);
     assert!(failure(&ended).contains("nobody could be asked"), "{ended}");
-    // A client that could show a form, and whose request wants no person asked. In a session each request says it anew.
+    // A client that could show a form, and whose request wants no person asked. In a session each
+    // request says it anew.
     let session = Session::begin(&test, test.kim.reveal(), &forms()).await;
     for request in [call("remove", &forms()).bearer(test.kim.reveal()), session.call(1, "remove")] {
         let none = request.header("madang-ask", "none").send(test.address).await;

@@ -1,4 +1,5 @@
-//! The metrics say what happened: streams that went on, events that a slow reader missed, decisions, open requests.
+//! The metrics say what happened: streams that went on, events that a slow reader missed,
+//! decisions, open requests.
 
 use std::time::Duration;
 
@@ -22,7 +23,8 @@ fn record() -> (Snapshotter, LocalRecorderGuard<'static>) {
     (recorder.snapshotter(), set_default_local_recorder(recorder))
 }
 
-/// Gives how names that begin so have changed since the last look at any name: name, labels, and the sum or count.
+/// Gives how names that begin so have changed since the last look at any name: name, labels, and
+/// the sum or count.
 fn look(recorded: &Snapshotter, begins: &str) -> Vec<String> {
     let line = |(key, _, _, value): (metrics_util::CompositeKey, _, _, DebugValue)| {
         let key = key.key();

@@ -1,5 +1,5 @@
-//! Several models: a request chooses one by its name, the list has all of them, and events say which one spoke. Without a
-//! model no turn begins.
+//! Several models: a request chooses one by its name, the list has all of them, and events say
+//! which one spoke. Without a model no turn begins.
 
 use madang::Runtime;
 use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel};

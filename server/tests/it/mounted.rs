@@ -1,5 +1,5 @@
-//! The routes within another application stream as they do alone. A client that leaves before the first byte of its
-//! stream leaves a turn that goes on, unless the server is told otherwise.
+//! The routes within another application stream as they do alone. A client that leaves before the
+//! first byte of its stream leaves a turn that goes on, unless the server is told otherwise.
 
 use axum::{
     Router,

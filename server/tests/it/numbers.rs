@@ -1,4 +1,5 @@
-//! A number of a request reaches its tool with each digit, or the request is refused: none is rounded.
+//! A number of a request reaches its tool with each digit, or the request is refused: none is
+//! rounded.
 
 use madang_testing::{FakeTool, ScriptedModel};
 use serde_json::{Value, json};
@@ -8,7 +9,8 @@ use crate::{
     support::{Setup, TestServer},
 };
 
-/// More digits than 64 bits hold. A reader of JSON makes `1e23` of the last, which is shorter and another number.
+/// More digits than 64 bits hold. A reader of JSON makes `1e23` of the last, which is shorter and
+/// another number.
 const ROUNDED: [&str; 4] = [
     "18446744073709551616",
     "-9223372036854775809",
@@ -52,7 +54,8 @@ async fn a_call_runs_with_each_digit_of_its_numbers_or_not_at_all() {
     test.shutdown().await;
 }
 
-/// Each surface on which a client sends arguments: a call, an edit of a question, a message of a client's.
+/// Each surface on which a client sends arguments: a call, an edit of a question, a message of a
+/// client's.
 #[tokio::test(flavor = "multi_thread")]
 async fn no_surface_rounds_a_number_of_its_body() {
     let test = start().await;

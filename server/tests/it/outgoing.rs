@@ -1,4 +1,5 @@
-//! What is on its way to readers is bounded: a chat comes in pages, and answers that a user does not read leave room.
+//! What is on its way to readers is bounded: a chat comes in pages, and answers that a user does
+//! not read leave room.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! The page is served with what keeps others out of it, and a link of any site may open it in a tab.
+//! The page is served with what keeps others out of it, and a link of any site may open it in a
+//! tab.
 
 use crate::{
     http::Request,

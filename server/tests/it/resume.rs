@@ -1,4 +1,5 @@
-//! A stream goes on behind its cursor: nothing twice, nothing lost, over connections, restarts and slowness.
+//! A stream goes on behind its cursor: nothing twice, nothing lost, over connections, restarts and
+//! slowness.
 
 use madang::{Limits, model::Completion};
 use madang_testing::{ScriptedCompletion, ScriptedModel, model_pair};

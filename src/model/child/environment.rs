@@ -2,7 +2,8 @@
 
 use std::ffi::{OsStr, OsString};
 
-/// Variables that a model's process needs: to find libraries, files and the user's language, and to log.
+/// Variables that a model's process needs: to find libraries, files and the user's language, and to
+/// log.
 const NAMES: [&str; 27] = [
     "APPDATA",
     "DYLD_FALLBACK_LIBRARY_PATH",
@@ -33,7 +34,8 @@ const NAMES: [&str; 27] = [
     "XDG_CACHE_HOME",
 ];
 
-/// What the names of variables begin with by which llama.cpp, its threads and the drivers of cards are set.
+/// What the names of variables begin with by which llama.cpp, its threads and the drivers of cards
+/// are set.
 const BEGINNINGS: [&str; 14] = [
     "CUDA_", "GGML_", "GOMP_", "HIP_", "HSA_", "KMP_", "LC_", "MTL_", "OMP_", "ONEAPI_", "ROCR_",
     "SYCL_", "VK_", "ZE_",
@@ -42,8 +44,8 @@ const BEGINNINGS: [&str; 14] = [
 /// Words in the names of secrets. A variable with one of them stays here, however its name begins.
 const SECRETS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
 
-/// Returns the variables that a model's process needs. A model file may be hostile, so the process that reads it must
-/// not have the keys of providers or databases.
+/// Returns the variables that a model's process needs. A model file may be hostile, so the process
+/// that reads it must not have the keys of providers or databases.
 pub(super) fn passed_on(
     variables: impl Iterator<Item = (OsString, OsString)>,
 ) -> impl Iterator<Item = (OsString, OsString)> {

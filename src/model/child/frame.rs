@@ -1,4 +1,5 @@
-//! Reads and writes frames on a pipe: a length in four bytes, little-endian, then JSON of that length.
+//! Reads and writes frames on a pipe: a length in four bytes, little-endian, then JSON of that
+//! length.
 
 use serde::{Serialize, de::DeserializeOwned};
 

@@ -59,8 +59,8 @@ impl Log {
     }
 }
 
-/// Finds the level at which a line begins, as `tracing` writes it. A line without one comes from an assertion or a
-/// panic.
+/// Finds the level at which a line begins, as `tracing` writes it. A line without one comes from an
+/// assertion or a panic.
 fn level(line: &str) -> Level {
     let levels = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
     // A time may come before the level.

@@ -1,8 +1,8 @@
 //! Runs a model in a process of its own, so that a crash of the model does not end the program.
 //!
-//! The program starts a child, usually itself with other arguments. Both exchange frames of JSON over the child's
-//! standard input and output. In the program, [`ChildModel`] is the model. In the child, [`serve`] lets any
-//! [`ChatModel`] answer.
+//! The program starts a child, usually itself with other arguments. Both exchange frames of JSON
+//! over the child's standard input and output. In the program, [`ChildModel`] is the model. In the
+//! child, [`serve`] lets any [`ChatModel`] answer.
 //!
 //! ```no_run
 //! use madang::model::child::{ChildModel, ChildOptions};
@@ -11,13 +11,14 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A request goes from the handle (`command`) to the thread of `supervisor`, which writes it to the child (`process`).
-//! There `serve` completes it, and its deltas return the same way. The decisions are pure: `supervision`, with `open`
-//! (requests), `blame` (requests that ended children), `restarts` and `watch` (hangs). `frame`, `wire` and `log` define
-//! the bytes in the pipes.
+//! A request goes from the handle (`command`) to the thread of `supervisor`, which writes it to the
+//! child (`process`). There `serve` completes it, and its deltas return the same way. The decisions
+//! are pure: `supervision`, with `open` (requests), `blame` (requests that ended children),
+//! `restarts` and `watch` (hangs). `frame`, `wire` and `log` define the bytes in the pipes.
 //!
 //! Invariants:
-//! - A request that streamed no output is asked again at most once. Any other fails when its child dies.
+//! - A request that streamed no output is asked again at most once. Any other fails when its child
+//!   dies.
 //! - A request that ran when two children ended is refused from then on.
 //! - A child ends with its program, and no zombie remains.
 //! - A child receives only the variables that `environment` selects, and can gain no rights.
@@ -73,14 +74,15 @@ use wire::Loaded;
 
 /// A model that runs in another process.
 ///
-/// When the process ends or hangs, another one starts. Completions that streamed no output are asked again, once and
-/// one at a time, so that a second death shows which request caused it. The others fail with
-/// [`ModelError::ENGINE_DIED`]. A request that ran when two processes ended is refused with
-/// [`ChildModel::KILLED_ENGINE`], even if it is sent again.
+/// When the process ends or hangs, another one starts. Completions that streamed no output are
+/// asked again, once and one at a time, so that a second death shows which request caused it. The
+/// others fail with [`ModelError::ENGINE_DIED`]. A request that ran when two processes ended is
+/// refused with [`ChildModel::KILLED_ENGINE`], even if it is sent again.
 ///
-/// An OS thread owns the process. Dropping the model blocks the calling thread until the process has ended, and kills
-/// it after [`ChildOptions::end_within`]. If this program ends without dropping the model, the child reads the end of
-/// its input and ends. On Linux the kernel ends it too, even if it hangs.
+/// An OS thread owns the process. Dropping the model blocks the calling thread until the process
+/// has ended, and kills it after [`ChildOptions::end_within`]. If this program ends without
+/// dropping the model, the child reads the end of its input and ends. On Linux the kernel ends it
+/// too, even if it hangs.
 #[derive(Debug)]
 pub struct ChildModel {
     info: ModelInfo,
@@ -103,8 +105,8 @@ impl ChildModel {
     /// Starts the process and blocks the thread until it has loaded its model.
     ///
     /// # Errors
-    /// [`ChildError`] if the process cannot start, reports why it cannot load the model, or ends before that. There is
-    /// no second attempt.
+    /// [`ChildError`] if the process cannot start, reports why it cannot load the model, or ends
+    /// before that. There is no second attempt.
     pub fn load(options: ChildOptions) -> Result<Self, ChildError> {
         let permits = Arc::new(Semaphore::new(options.max_waiting));
         let seen: Arc<Mutex<Seen>> = Arc::default();
@@ -129,7 +131,8 @@ impl ChildModel {
         self.seen().stats
     }
 
-    /// Returns the latest figures of the model's process, as [`Served`] reports them; null before the first report.
+    /// Returns the latest figures of the model's process, as [`Served`] reports them; null before
+    /// the first report.
     #[must_use]
     pub fn figures(&self) -> Value {
         self.seen().figures.clone()

@@ -78,8 +78,9 @@ impl Open {
         self.line.push_back(id);
     }
 
-    /// Returns the next request that may run, if at most this many may run at once. A suspect waits until no other
-    /// request runs, and later requests wait for its end, so that no innocent request becomes suspect.
+    /// Returns the next request that may run, if at most this many may run at once. A suspect waits
+    /// until no other request runs, and later requests wait for its end, so that no innocent
+    /// request becomes suspect.
     pub(super) fn next(&mut self, most: usize) -> Option<u64> {
         let id = *self.line.front()?;
         let is_suspect = self.entries.get(&id)?.is_suspect;
@@ -129,8 +130,8 @@ impl Open {
         self.entries.remove(&id).map(|entry| entry.request)
     }
 
-    /// Handles the child's death: requests that may be asked again go before all that wait. Returns those that ended, and
-    /// the number of those that are asked again.
+    /// Handles the child's death: requests that may be asked again go before all that wait. Returns
+    /// those that ended, and the number of those that are asked again.
     pub(super) fn died(&mut self, blame: &mut Blame) -> (Vec<(u64, Fate)>, u64) {
         blame.died(self.running().map(|(_, entry)| &entry.request));
         let mut ended = Vec::new();

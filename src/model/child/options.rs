@@ -34,7 +34,8 @@ pub struct ChildOptions {
 pub(super) type Progress = Box<dyn FnMut(f32) + Send>;
 
 impl ChildOptions {
-    /// Uses the program at this path, which calls [`serve`](super::serve) with its standard input and output.
+    /// Uses the program at this path, which calls [`serve`](super::serve) with its standard input
+    /// and output.
     #[must_use]
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
@@ -55,8 +56,8 @@ impl ChildOptions {
         }
     }
 
-    /// Uses the running program once more. On Linux this is the same file even if another version has been installed
-    /// over it.
+    /// Uses the running program once more. On Linux this is the same file even if another version
+    /// has been installed over it.
     ///
     /// # Errors
     /// The system does not know the program's own path.
@@ -75,23 +76,25 @@ impl ChildOptions {
         self
     }
 
-    /// Sets a variable in the child's environment. Of this process's own variables, the child receives only those that
-    /// a model needs: paths, language, log, threads and graphics cards. No key or token is among them.
+    /// Sets a variable in the child's environment. Of this process's own variables, the child
+    /// receives only those that a model needs: paths, language, log, threads and graphics cards. No
+    /// key or token is among them.
     #[must_use]
     pub fn variable(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
         self.variables.push((name.into(), value.into()));
         self
     }
 
-    /// Sets how many completions may wait or run at once, 1,024 by default. More are refused as `Overloaded`.
+    /// Sets how many completions may wait or run at once, 1,024 by default. More are refused as
+    /// `Overloaded`.
     #[must_use]
     pub fn max_waiting(mut self, completions: usize) -> Self {
         self.max_waiting = completions.max(1);
         self
     }
 
-    /// Sets the time between two pings to the child, 2 seconds by default. The bounds below count pings, so time in
-    /// which this process itself was stopped does not count.
+    /// Sets the time between two pings to the child, 2 seconds by default. The bounds below count
+    /// pings, so time in which this process itself was stopped does not count.
     #[must_use]
     pub fn ping_every(mut self, time: Duration) -> Self {
         self.ping_every = time.clamp(Duration::from_millis(1), LONGEST);
@@ -105,23 +108,26 @@ impl ChildOptions {
         self
     }
 
-    /// Sets the time after which a child that has completions and makes no progress is ended. The default is 2 minutes:
-    /// longer than one decode of the largest model, and as long as a caller waits for a first token.
+    /// Sets the time after which a child that has completions and makes no progress is ended. The
+    /// default is 2 minutes: longer than one decode of the largest model, and as long as a caller
+    /// waits for a first token.
     #[must_use]
     pub fn still_after(mut self, time: Duration) -> Self {
         self.still_after = time.min(LONGEST);
         self
     }
 
-    /// Sets the time after which a child that still loads its model is ended, 10 minutes by default.
+    /// Sets the time after which a child that still loads its model is ended, 10 minutes by
+    /// default.
     #[must_use]
     pub fn load_within(mut self, time: Duration) -> Self {
         self.load_within = time.min(LONGEST);
         self
     }
 
-    /// Sets the delays before a restart: none after the first end, `first` after the second in a row, and then twice as
-    /// long each time, up to `longest`. The defaults are 100 milliseconds and 10 seconds.
+    /// Sets the delays before a restart: none after the first end, `first` after the second in a
+    /// row, and then twice as long each time, up to `longest`. The defaults are 100 milliseconds
+    /// and 10 seconds.
     #[must_use]
     pub fn restart_delay(mut self, first: Duration, longest: Duration) -> Self {
         (self.first_delay, self.longest_delay) = (first.min(LONGEST), longest.min(LONGEST));
@@ -135,15 +141,16 @@ impl ChildOptions {
         self
     }
 
-    /// Sets the time that a child has to end by itself after the model is dropped, 2 seconds by default. It is then
-    /// killed.
+    /// Sets the time that a child has to end by itself after the model is dropped, 2 seconds by
+    /// default. It is then killed.
     #[must_use]
     pub fn end_within(mut self, time: Duration) -> Self {
         self.end_within = time.min(LONGEST);
         self
     }
 
-    /// Sets the function that receives the loaded fraction of the model, from 0 to 1, while the first child loads it.
+    /// Sets the function that receives the loaded fraction of the model, from 0 to 1, while the
+    /// first child loads it.
     #[must_use]
     pub fn on_progress(mut self, progress: impl FnMut(f32) + Send + 'static) -> Self {
         self.progress = Some(Box::new(progress));

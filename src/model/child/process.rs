@@ -46,7 +46,8 @@ const READ_BYTES: usize = 64 << 10;
 const REAPED_WITHIN: Duration = Duration::from_secs(10);
 
 impl Process {
-    /// Starts the child in a process group of its own, so that the terminal interrupts only the program.
+    /// Starts the child in a process group of its own, so that the terminal interrupts only the
+    /// program.
     pub(super) fn start(options: &ChildOptions) -> io::Result<Self> {
         let mut command = Command::new(&options.program);
         command.args(&options.arguments).env_clear().envs(passed_on(env::vars_os()));
@@ -84,7 +85,8 @@ impl Process {
         self.outgoing.extend(frame);
     }
 
-    /// Waits for the child's next message. Dropping the future loses nothing; after an error no message follows.
+    /// Waits for the child's next message. Dropping the future loses nothing; after an error no
+    /// message follows.
     pub(super) async fn hear(&mut self) -> Result<Tell, Silence> {
         loop {
             if let Some(tell) = self.frames.next().map_err(Silence::Garbage)? {

@@ -17,8 +17,8 @@ pub(super) struct Restarts {
     loaded_at: Option<Instant>,
 }
 
-/// Children in a row that may die while they load. Then waiting callers get an error, and the next child starts only
-/// for a request.
+/// Children in a row that may die while they load. Then waiting callers get an error, and the next
+/// child starts only for a request.
 const UNLOADED: u32 = 3;
 
 impl Restarts {

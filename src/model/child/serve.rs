@@ -37,8 +37,9 @@ pub struct Served {
 type Reporting = Box<dyn Fn() -> ModelReport + Send + Sync>;
 
 impl Served {
-    /// Makes a served model that reports only what it streams. If it can be silent for long, for example while it
-    /// writes a tool call, use [`reporting`](Self::reporting). Otherwise the parent takes it for hung after
+    /// Makes a served model that reports only what it streams. If it can be silent for long, for
+    /// example while it writes a tool call, use [`reporting`](Self::reporting). Otherwise the
+    /// parent takes it for hung after
     /// [`ChildOptions::still_after`](super::ChildOptions::still_after).
     pub fn new(model: impl ChatModel) -> Self {
         Self::reporting(model, |_| ModelReport { progress: None, figures: Value::Null })
@@ -63,16 +64,17 @@ impl fmt::Debug for Served {
     }
 }
 
-/// Loads a model and lets it answer a [`ChildModel`](super::ChildModel) in the parent process, until the parent closes
-/// the pipe or ends. The process must do nothing else. If something hangs, the process is killed two seconds after
-/// that. On Linux it ends with the thread that started it. The thread that calls this must live as long as the process.
+/// Loads a model and lets it answer a [`ChildModel`](super::ChildModel) in the parent process,
+/// until the parent closes the pipe or ends. The process must do nothing else. If something hangs,
+/// the process is killed two seconds after that. On Linux it ends with the thread that started it.
+/// The thread that calls this must live as long as the process.
 ///
-/// Must be called in a Tokio runtime. `load` may block. It receives a function that reports the loaded fraction, from 0
-/// to 1.
+/// Must be called in a Tokio runtime. `load` may block. It receives a function that reports the
+/// loaded fraction, from 0 to 1.
 ///
 /// # Errors
-/// The output cannot be written, or no thread starts. If the model cannot be loaded, that is reported through the pipe
-/// and is no error here.
+/// The output cannot be written, or no thread starts. If the model cannot be loaded, that is
+/// reported through the pipe and is no error here.
 pub async fn serve<E: Error + Send + 'static>(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
@@ -247,7 +249,8 @@ fn progress(teller: Teller) -> Box<dyn FnMut(f32) + Send> {
     })
 }
 
-/// Makes the kernel end this process with the thread that started it, even if it hangs or is stopped.
+/// Makes the kernel end this process with the thread that started it, even if it hangs or is
+/// stopped.
 fn die_with_parent() {
     #[cfg(target_os = "linux")]
     {

@@ -29,7 +29,8 @@ pub(super) struct Supervision {
 enum Phase {
     /// No child runs until this moment; after failed loads, also not before a request.
     Down { until: Instant, waits_for_request: bool },
-    /// A child runs. It completes up to `max_concurrent` requests at once; `None` while it loads its model.
+    /// A child runs. It completes up to `max_concurrent` requests at once; `None` while it loads
+    /// its model.
     Up { watch: Watch, next_ping: Instant, max_concurrent: Option<usize> },
 }
 

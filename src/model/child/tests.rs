@@ -26,7 +26,8 @@ pub(super) fn request(text: &str) -> CompletionRequest {
     }
 }
 
-/// Plays a story line by line. Pings come every 10 ms; two silent ones, or four without progress, are a hang.
+/// Plays a story line by line. Pings come every 10 ms; two silent ones, or four without progress,
+/// are a hang.
 fn check(story: &str, expected: &Expect) {
     let ms = Duration::from_millis;
     let mut now = Instant::now();

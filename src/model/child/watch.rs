@@ -1,5 +1,5 @@
-//! Decides whether a child hangs. It counts pings, not time, so that no child is blamed for a stopped program or a
-//! sleeping machine.
+//! Decides whether a child hangs. It counts pings, not time, so that no child is blamed for a
+//! stopped program or a sleeping machine.
 
 use std::time::Duration;
 

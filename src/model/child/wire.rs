@@ -79,8 +79,8 @@ pub(super) enum Tell {
 /// The report of a served model on its own work.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct ModelReport {
-    /// Grows with all work of the model, such as decodes. While it grows the child does not hang, even if nothing is
-    /// streamed. `None` if the model does not count.
+    /// Grows with all work of the model, such as decodes. While it grows the child does not hang,
+    /// even if nothing is streamed. `None` if the model does not count.
     pub progress: Option<u64>,
     /// Figures for people, in any form.
     pub figures: Value,

@@ -10,7 +10,8 @@ use serde_json::{Map, Value};
 
 use super::{broken::Broken, opaque::Opaque, text_call::TextCall};
 
-/// The most bytes of text, thoughts and arguments of one answer: the longest arguments, with room for a text.
+/// The most bytes of text, thoughts and arguments of one answer: the longest arguments, with room
+/// for a text.
 const MAX_BYTES: usize = 16 * 1024 * 1024;
 /// The most calls of one answer: far more than a runtime takes of one.
 const MAX_CALLS: usize = 256;
@@ -48,7 +49,8 @@ pub(super) struct PartialCall {
     pub(super) arguments: String,
     /// The signature, as the provider wants it back.
     pub(super) signature: Option<Value>,
-    /// Whether the provider said that nothing more belongs to it. Until then, no arguments are not "none".
+    /// Whether the provider said that nothing more belongs to it. Until then, no arguments are not
+    /// "none".
     pub(super) has_ended: bool,
     /// Whether it was written as text, and cannot be read.
     pub(super) is_unread: bool,
@@ -114,8 +116,8 @@ impl Answer {
         thought
     }
 
-    /// Handles the end of the text. A call that was written as text is refused, and the model reads the refusal. It is
-    /// left out if the server has read other calls.
+    /// Handles the end of the text. A call that was written as text is refused, and the model reads
+    /// the refusal. It is left out if the server has read other calls.
     pub(super) fn text_ends(&mut self) -> Result<(), Broken> {
         let (held, call) = self.text_call.end();
         self.shows(&held);

@@ -1,4 +1,5 @@
-//! Anthropic's Messages format. Thoughts before a call are sent back with it, with the signatures that they came with.
+//! Anthropic's Messages format. Thoughts before a call are sent back with it, with the signatures
+//! that they came with.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! Groups the messages of a chat as providers want them. The calls of one completion are in one message, after the text
-//! that came before them.
+//! Groups the messages of a chat as providers want them. The calls of one completion are in one
+//! message, after the text that came before them.
 
 use std::borrow::Cow;
 
@@ -28,7 +28,8 @@ pub(super) struct PastCall<'a> {
     pub(super) signature: Option<Value>,
 }
 
-/// Groups messages. What a model other than `tag` wanted back is left out, and so is all of it if `is_stripped`.
+/// Groups messages. What a model other than `tag` wanted back is left out, and so is all of it if
+/// `is_stripped`.
 pub(super) fn conversation<'a>(
     messages: &'a [PromptMessage],
     tag: &str,

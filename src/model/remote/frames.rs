@@ -1,11 +1,11 @@
-//! Cuts the bytes of a stream into frames: server-sent events as their standard defines them, or lines of JSON. A frame
-//! has a bound, because a server may never end one.
+//! Cuts the bytes of a stream into frames: server-sent events as their standard defines them, or
+//! lines of JSON. A frame has a bound, because a server may never end one.
 //!
-//! No crate is used, because those that read events bound neither a line nor an event. One of them also fails on a
-//! field without a colon.
+//! No crate is used, because those that read events bound neither a line nor an event. One of them
+//! also fails on a field without a colon.
 
-/// The bytes of the longest frame: the longest arguments of a call, written as text in JSON, and some room for the
-/// rest.
+/// The bytes of the longest frame: the longest arguments of a call, written as text in JSON, and
+/// some room for the rest.
 pub(super) const MAX_FRAME: usize = 8 * 1024 * 1024;
 
 /// A frame is longer than its bound.
@@ -68,8 +68,8 @@ impl Frames {
         Ok(frames)
     }
 
-    /// Returns the frame that the end of the stream completes. The standard drops it, but servers leave out the last
-    /// empty line.
+    /// Returns the frame that the end of the stream completes. The standard drops it, but servers
+    /// leave out the last empty line.
     pub(super) fn finish(mut self) -> Option<Frame> {
         let frame = if self.line.is_empty() { None } else { self.line_ended() };
         frame.or_else(|| self.event_ended())
@@ -96,7 +96,8 @@ impl Frames {
         (has_data && !frame.data.trim_ascii().is_empty()).then_some(frame)
     }
 
-    /// Takes a line of an event. A line without a colon is a field without a value; ids and times are nothing to us.
+    /// Takes a line of an event. A line without a colon is a field without a value; ids and times
+    /// are nothing to us.
     fn field(&mut self, line: &[u8]) {
         let colon = line.iter().position(|byte| *byte == b':');
         let (name, value) = line.split_at(colon.unwrap_or(line.len()));

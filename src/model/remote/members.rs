@@ -1,4 +1,5 @@
-//! Members of a message that a model wants back with its calls: thoughts, complete or in parts, and tags in its text.
+//! Members of a message that a model wants back with its calls: thoughts, complete or in parts, and
+//! tags in its text.
 
 use serde_json::{Map, Value, json};
 
@@ -39,8 +40,8 @@ pub(super) fn keep(answer: &mut Answer, name: &str, piece: &str) {
     }
 }
 
-/// Keeps a part of a thought. It continues the part before it if both have the same type and index, and that one has no
-/// signature yet.
+/// Keeps a part of a thought. It continues the part before it if both have the same type and index,
+/// and that one has no signature yet.
 pub(super) fn keep_details(answer: &mut Answer, name: &str, part: &Value) {
     let (Some(members), Value::Object(part)) = (members(answer), part) else { return };
     let parts = members.entry(name).or_insert_with(|| Value::Array(Vec::new()));

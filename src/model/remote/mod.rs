@@ -8,15 +8,17 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! `conversation` groups the messages of a chat as providers want them. `openai`, `anthropic`, `gemini` and `ollama`
-//! each write a request and read a stream; they are pure. `stream` reads bytes, `frames` cuts them, and `answer`
-//! collects what a reader finds. `wire` sends, tries again and gives up. `refusal` decides what a refused request
-//! means, from the provider's `words`, and `quirks` is what a server wants otherwise than others. `opaque` is what a
-//! model wants back with its calls, and `members` and `think_tag` find it.
+//! `conversation` groups the messages of a chat as providers want them. `openai`, `anthropic`,
+//! `gemini` and `ollama` each write a request and read a stream; they are pure. `stream` reads
+//! bytes, `frames` cuts them, and `answer` collects what a reader finds. `wire` sends, tries again
+//! and gives up. `refusal` decides what a refused request means, from the provider's `words`, and
+//! `quirks` is what a server wants otherwise than others. `opaque` is what a model wants back with
+//! its calls, and `members` and `think_tag` find it.
 //!
 //! Invariants:
 //! - A request is sent again only if the model has said nothing of its answer.
-//! - A key is sent to its provider alone. It is not an argument, is in no log, and follows no redirect.
+//! - A key is sent to its provider alone. It is not an argument, is in no log, and follows no
+//!   redirect.
 //! - A cancelled completion drops its connection.
 
 mod answer;
@@ -60,9 +62,10 @@ use quirks::{KnownQuirks, Quirks};
 
 /// A model that runs elsewhere.
 ///
-/// A completion that is cancelled or dropped closes its connection. Until the model has said something, a request is
-/// sent again up to twice if the provider is overloaded or fails, or the connection is lost. After the model has begun
-/// to answer, such a failure ends the completion with [`ModelError::CONNECTION_LOST`].
+/// A completion that is cancelled or dropped closes its connection. Until the model has said
+/// something, a request is sent again up to twice if the provider is overloaded or fails, or the
+/// connection is lost. After the model has begun to answer, such a failure ends the completion with
+/// [`ModelError::CONNECTION_LOST`].
 #[derive(Debug)]
 pub struct RemoteModel {
     options: RemoteOptions,
@@ -75,8 +78,8 @@ impl RemoteModel {
     /// Makes a client for the model. Nothing is sent before the first completion.
     ///
     /// # Errors
-    /// [`RemoteError`] if the provider wants a key and there is none, the address is invalid, or the key would be sent
-    /// in clear text.
+    /// [`RemoteError`] if the provider wants a key and there is none, the address is invalid, or
+    /// the key would be sent in clear text.
     pub fn new(options: RemoteOptions) -> Result<Self, RemoteError> {
         options.check()?;
         let client = wire::client().map_err(RemoteError::Client)?;

@@ -16,7 +16,8 @@ use super::{
     think_tag::ThinkTag,
 };
 
-/// Writes the body of a request. It names the context's size, because Ollama otherwise cuts a prompt to 4,096 tokens.
+/// Writes the body of a request. It names the context's size, because Ollama otherwise cuts a
+/// prompt to 4,096 tokens.
 pub(super) fn body(
     options: &RemoteOptions,
     request: &CompletionRequest,

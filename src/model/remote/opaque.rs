@@ -13,7 +13,8 @@ pub(super) struct Opaque {
     /// The number of calls of the completion, with the first of them; 0 with the others.
     #[serde(default)]
     pub(super) calls: usize,
-    /// Thoughts before the call: blocks of a message for Anthropic, members of a message for others.
+    /// Thoughts before the call: blocks of a message for Anthropic, members of a message for
+    /// others.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) thoughts: Vec<Value>,
     /// The signature of the call: a text for Gemini, `extra_content` in OpenAI's format.

@@ -1,5 +1,5 @@
-//! OpenAI's Chat Completions format, and servers that speak it. What a model thought before a call is sent back under
-//! the name under which it came.
+//! OpenAI's Chat Completions format, and servers that speak it. What a model thought before a call
+//! is sent back under the name under which it came.
 
 use madang_actors::protocol::{CompletionRequest, FinishReason};
 use serde_json::{Value, json};
@@ -19,7 +19,8 @@ use super::{
     think_tag::ThinkTag,
 };
 
-/// Writes the body of a request. Servers that do not know `max_completion_tokens` know `max_tokens`.
+/// Writes the body of a request. Servers that do not know `max_completion_tokens` know
+/// `max_tokens`.
 pub(super) fn body(
     options: &RemoteOptions,
     request: &CompletionRequest,
@@ -220,8 +221,9 @@ fn finished(choice: &Value, answer: &mut Answer) -> Result<(), Broken> {
     Ok(())
 }
 
-/// Finds the call to which a piece belongs, or begins one. A piece continues a call only if nothing in it contradicts
-/// that, because servers send two calls with one index, with one id, or with none.
+/// Finds the call to which a piece belongs, or begins one. A piece continues a call only if nothing
+/// in it contradicts that, because servers send two calls with one index, with one id, or with
+/// none.
 fn place(piece: &Value, answer: &mut Answer) -> Result<usize, Broken> {
     let id = text(piece, "/id");
     let name = text(piece, "/function/name");

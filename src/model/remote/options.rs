@@ -38,8 +38,9 @@ impl RemoteOptions {
         }
     }
 
-    /// Reads the key from the environment. The address decides which variable is read: `OPENAI_API_KEY`,
-    /// `ANTHROPIC_API_KEY` or `GEMINI_API_KEY` for the provider's own server, and `MADANG_REMOTE_KEY` for any other.
+    /// Reads the key from the environment. The address decides which variable is read:
+    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY` for the provider's own server, and
+    /// `MADANG_REMOTE_KEY` for any other.
     #[must_use]
     pub fn key_from_env(mut self) -> Self {
         let variable = self.key_variable();
@@ -64,16 +65,16 @@ impl RemoteOptions {
         self
     }
 
-    /// Lets the model think first, in at most this many tokens. Anthropic and Gemini count them. Ollama only turns
-    /// thinking on or off. Other servers decide themselves.
+    /// Lets the model think first, in at most this many tokens. Anthropic and Gemini count them.
+    /// Ollama only turns thinking on or off. Other servers decide themselves.
     #[must_use]
     pub fn thinking_tokens(mut self, tokens: u32) -> Self {
         self.thinking_tokens = Some(tokens);
         self
     }
 
-    /// Sets the tokens of prompt and answer for which Ollama reserves room, 16,384 by default. Ollama cuts longer
-    /// prompts.
+    /// Sets the tokens of prompt and answer for which Ollama reserves room, 16,384 by default.
+    /// Ollama cuts longer prompts.
     #[must_use]
     pub fn context_tokens(mut self, tokens: u32) -> Self {
         self.context_tokens = tokens;
@@ -99,7 +100,8 @@ impl RemoteOptions {
         format!("{}:{}", self.provider.name(), self.model)
     }
 
-    /// Returns the name of the variable with the key for this address, or `None` if it usually needs no key.
+    /// Returns the name of the variable with the key for this address, or `None` if it usually
+    /// needs no key.
     fn key_variable(&self) -> Option<&'static str> {
         let origin = |url| Url::parse(url).ok().map(|url| url.origin());
         let here = origin(&self.url);

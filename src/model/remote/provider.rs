@@ -46,7 +46,8 @@ impl Provider {
         }
     }
 
-    /// Returns the name of the environment variable that has the key, or `None` if the provider usually needs no key.
+    /// Returns the name of the environment variable that has the key, or `None` if the provider
+    /// usually needs no key.
     #[must_use]
     pub const fn key_variable(self) -> Option<&'static str> {
         match self {

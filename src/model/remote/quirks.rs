@@ -1,5 +1,5 @@
-//! What a server wants otherwise than others do. It is learned from the server's refusals, and kept after an answer
-//! came.
+//! What a server wants otherwise than others do. It is learned from the server's refusals, and kept
+//! after an answer came.
 
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 

@@ -1,5 +1,5 @@
-//! Decides what a refusal means, whether it is a response of its own or a part of a stream: try again unchanged, try
-//! otherwise, or give up.
+//! Decides what a refusal means, whether it is a response of its own or a part of a stream: try
+//! again unchanged, try otherwise, or give up.
 
 use std::{borrow::Cow, time::Duration};
 

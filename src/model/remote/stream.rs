@@ -1,5 +1,5 @@
-//! The stream of one answer: bytes come in, the answer grows, and the stream ends well or not. An answer that comes in
-//! one piece of JSON is read as well. A web page or a plain text is no answer.
+//! The stream of one answer: bytes come in, the answer grows, and the stream ends well or not. An
+//! answer that comes in one piece of JSON is read as well. A web page or a plain text is no answer.
 
 use serde_json::Value;
 
@@ -96,7 +96,8 @@ impl Stream {
         Ok(())
     }
 
-    /// Reads a frame. Servers that leave out the lines between events make several values one frame.
+    /// Reads a frame. Servers that leave out the lines between events make several values one
+    /// frame.
     fn frame(&mut self, frame: &Frame, answer: &mut Answer) -> Result<(), Broken> {
         let mut data = frame.data.trim_ascii();
         self.is_over = data == DONE;

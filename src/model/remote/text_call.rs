@@ -1,4 +1,5 @@
-//! Finds the call that a model writes as text if its server reads no calls. It is never shown as an answer. Pure.
+//! Finds the call that a model writes as text if its server reads no calls. It is never shown as an
+//! answer. Pure.
 
 use std::mem;
 

@@ -1,5 +1,5 @@
-//! Separates the thought at the beginning of a text from the text. Many servers leave it there, in tags. If a prompt
-//! opened the tag, only its end is in the text.
+//! Separates the thought at the beginning of a text from the text. Many servers leave it there, in
+//! tags. If a prompt opened the tag, only its end is in the text.
 
 use std::mem;
 

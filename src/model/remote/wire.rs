@@ -1,4 +1,5 @@
-//! One completion over HTTP: sends the request, reads the stream, and tries again if nothing was said yet.
+//! One completion over HTTP: sends the request, reads the stream, and tries again if nothing was
+//! said yet.
 
 use std::{sync::Arc, time::Duration};
 
@@ -27,7 +28,8 @@ use super::{
 
 /// How often a request is sent again if the provider was too busy or failed.
 const RETRIES: u32 = 2;
-/// The longest pause that is waited for. If a provider wants a longer one, the person reads how long it is.
+/// The longest pause that is waited for. If a provider wants a longer one, the person reads how
+/// long it is.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
 /// The pause before the first retry, if the provider names none. It doubles each time.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -38,7 +40,8 @@ const CONNECT: Duration = Duration::from_secs(10);
 /// The most bytes of a refusal that are read, which is more than any has.
 const MAX_REFUSAL: usize = 64 * 1024;
 
-/// Makes the client of a model. TLS is rustls with ring and Mozilla's roots, because nothing else here needs another.
+/// Makes the client of a model. TLS is rustls with ring and Mozilla's roots, because nothing else
+/// here needs another.
 pub(super) fn client() -> reqwest::Result<Client> {
     let roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -135,7 +138,8 @@ fn spread(request: &CompletionRequest) -> Duration {
     Duration::from_millis(u64::from(byte))
 }
 
-/// Finds where the later half of a prompt begins: at a message of the user, so that no result is without its call.
+/// Finds where the later half of a prompt begins: at a message of the user, so that no result is
+/// without its call.
 fn half(messages: &[PromptMessage], left_out: usize) -> Option<usize> {
     let middle = left_out + (messages.len() - left_out).div_ceil(2);
     let is_users = |index: &usize| matches!(messages[*index], PromptMessage::User { .. });

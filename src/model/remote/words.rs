@@ -1,7 +1,9 @@
-//! The words of a provider in a refusal: those from which its meaning is found, and those that a person reads.
+//! The words of a provider in a refusal: those from which its meaning is found, and those that a
+//! person reads.
 //!
-//! Each provider has a shape of its own, and some send the shape of another within a text. So all texts are searched,
-//! in whatever place they are. What repeats the prompt is left out, because a prompt may speak of anything.
+//! Each provider has a shape of its own, and some send the shape of another within a text. So all
+//! texts are searched, in whatever place they are. What repeats the prompt is left out, because a
+//! prompt may speak of anything.
 
 use serde_json::Value;
 
@@ -106,7 +108,8 @@ impl Words {
         }
     }
 
-    /// Returns a text up to where it repeats the request, as Python or a body that was cut off shows it.
+    /// Returns a text up to where it repeats the request, as Python or a body that was cut off
+    /// shows it.
     fn text<'t>(&mut self, text: &'t str) -> &'t str {
         let repeats = ["'input':", "\"input\":"].iter().filter_map(|mark| text.find(mark)).min();
         let text = &text[..repeats.unwrap_or(text.len())];

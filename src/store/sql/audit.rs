@@ -29,8 +29,9 @@ impl SqliteStore {
         ids.map_err(StoreError::unavailable)?.iter().map(|id| row::session(id)).collect()
     }
 
-    /// Compares the store's tables, indexes, views and triggers with those that its migrations create, and returns the
-    /// differences. If a trigger is missing, the tables do not enforce the ledger's rules.
+    /// Compares the store's tables, indexes, views and triggers with those that its migrations
+    /// create, and returns the differences. If a trigger is missing, the tables do not enforce the
+    /// ledger's rules.
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read.
@@ -39,18 +40,20 @@ impl SqliteStore {
         schema::faults(reader.db()).await.map_err(StoreError::unavailable)
     }
 
-    /// Reads all that the store has about the calls of a session, at one moment, or `None` if it has nothing. Audit it
-    /// with [`SessionLedger::audit`]. Needs no lock and disturbs no writer.
+    /// Reads all that the store has about the calls of a session, at one moment, or `None` if it
+    /// has nothing. Audit it with [`SessionLedger::audit`]. Needs no lock and disturbs no writer.
     ///
     /// # Errors
-    /// [`StoreError`] if the store cannot be read. A row that can be read but makes no sense is part of the result.
+    /// [`StoreError`] if the store cannot be read. A row that can be read but makes no sense is
+    /// part of the result.
     pub async fn session_ledger(
         &self,
         session: &SessionId,
     ) -> Result<Option<SessionLedger>, StoreError> {
         let mut reader = self.0.own_reader().await?;
         let db = reader.db();
-        // Three queries see one moment. If this future is dropped, the next reader ends the transaction.
+        // Three queries see one moment. If this future is dropped, the next reader ends the
+        // transaction.
         sqlx::query("BEGIN").execute(&mut *db).await.map_err(StoreError::unavailable)?;
         let ledger = read(db, session).await;
         sqlx::query("COMMIT").execute(db).await.map_err(StoreError::unavailable)?;

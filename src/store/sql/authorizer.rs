@@ -1,13 +1,14 @@
 //! Limits the borrowers of a connection to their own tables, with an SQLite authorizer.
 //!
-//! SQLite asks the authorizer about each statement as it is prepared. It does not ask about columns of `USING` and
-//! `NATURAL`, nor about rows that are copied as they are. Such a statement still contains the table's name. So a
-//! statement is interrupted before its first row if its text has the prefix of the store's names, or names a table of
-//! SQLite's which is not harmless.
+//! SQLite asks the authorizer about each statement as it is prepared. It does not ask about columns
+//! of `USING` and `NATURAL`, nor about rows that are copied as they are. Such a statement still
+//! contains the table's name. So a statement is interrupted before its first row if its text has
+//! the prefix of the store's names, or names a table of SQLite's which is not harmless.
 //!
-//! The authorizer is set once, because setting it again makes SQLite forget its prepared statements. A flag decides
-//! whether it refuses. Lending the connection raises the flag. A statement lowers it, queued after all that the
-//! borrower left, so that no borrower's statement is ever prepared as the store's own.
+//! The authorizer is set once, because setting it again makes SQLite forget its prepared
+//! statements. A flag decides whether it refuses. Lending the connection raises the flag. A
+//! statement lowers it, queued after all that the borrower left, so that no borrower's statement is
+//! ever prepared as the store's own.
 
 use std::{
     collections::BTreeSet,
@@ -36,10 +37,11 @@ pub(super) struct Authorizer {
 /// The use of a connection.
 #[derive(Debug)]
 pub(super) enum Kind {
-    /// Lent together with a transaction that the borrower must not end. It is the store's own until it is lent.
+    /// Lent together with a transaction that the borrower must not end. It is the store's own until
+    /// it is lent.
     Writer {
-        /// The name of a savepoint that ends the loan of the connection; only the store knows it. SQLite refuses to run
-        /// that statement, so it does nothing else.
+        /// The name of a savepoint that ends the loan of the connection; only the store knows it.
+        /// SQLite refuses to run that statement, so it does nothing else.
         password: String,
         /// Interrupts a borrower that overruns.
         cut_off: Arc<CutOff>,
@@ -65,8 +67,9 @@ const HARMLESS_PRAGMAS: [&[u8]; 8] = [
     b"data_version",
 ];
 
-/// SQLite's own tables that show only which tables exist and how large they are. Its other tables may show pages,
-/// statements or samples of rows. Those of temporary objects are no borrower's: it has none.
+/// SQLite's own tables that show only which tables exist and how large they are. Its other tables
+/// may show pages, statements or samples of rows. Those of temporary objects are no borrower's: it
+/// has none.
 const HARMLESS_TABLES: [&[u8]; 4] =
     [b"sqlite_master", b"sqlite_schema", b"sqlite_sequence", b"sqlite_stat1"];
 
@@ -94,13 +97,14 @@ impl Authorizer {
         self.is_lent.store(true, SeqCst);
     }
 
-    /// Returns whether a borrower asked for a rollback. The transaction stays open, and the store undoes the borrower's
-    /// writes.
+    /// Returns whether a borrower asked for a rollback. The transaction stays open, and the store
+    /// undoes the borrower's writes.
     pub(super) fn gave_up(&self) -> bool {
         self.gave_up.load(SeqCst)
     }
 
-    /// Returns whether a borrower's part is neither kept nor undone, or its end is still in the queue.
+    /// Returns whether a borrower's part is neither kept nor undone, or its end is still in the
+    /// queue.
     pub(super) fn has_open_part(&self) -> bool {
         !self.parts().is_empty()
     }
@@ -111,7 +115,8 @@ impl Authorizer {
         self.forget_parts();
     }
 
-    /// Forgets the parts of the last borrower. A part that SQLite begins after that borrower's end is empty.
+    /// Forgets the parts of the last borrower. A part that SQLite begins after that borrower's end
+    /// is empty.
     pub(super) fn forget_parts(&self) {
         self.parts().clear();
     }
@@ -125,9 +130,10 @@ impl Authorizer {
     pub(super) fn guard(self: Arc<Self>, db: &mut LockedSqliteHandle<'_>) -> Result<(), Unguarded> {
         let db = db.as_raw_handle().as_ptr();
         let held = Arc::into_raw(self).cast_mut().cast::<c_void>();
-        // SAFETY: `db` is open, and the locked handle keeps other threads from it. The connection owns the count of
-        // `held` from here on. `let_go` takes it back when the connection closes, or at once if this call fails. A
-        // closed connection neither prepares nor begins a statement.
+        // SAFETY: `db` is open, and the locked handle keeps other threads from it. The connection
+        // owns the count of `held` from here on. `let_go` takes it back when the connection closes,
+        // or at once if this call fails. A closed connection neither prepares nor begins a
+        // statement.
         let code = unsafe {
             let mut code =
                 sqlite::sqlite3_set_clientdata(db, c"madang".as_ptr(), held, Some(let_go));
@@ -149,7 +155,8 @@ impl Authorizer {
         }
         if self.is_rollback(action, first) {
             self.gave_up.store(true, SeqCst);
-            // Ignored, not denied: sqlx would stop serving a connection on which it cannot roll back.
+            // Ignored, not denied: sqlx would stop serving a connection on which it cannot roll
+            // back.
             return sqlite::SQLITE_IGNORE;
         }
         let is_temporary = database.eq_ignore_ascii_case(b"temp");
@@ -160,8 +167,8 @@ impl Authorizer {
         }
     }
 
-    /// Returns whether this statement is a borrower's and names a table of the store, or one of SQLite's that no
-    /// borrower may read.
+    /// Returns whether this statement is a borrower's and names a table of the store, or one of
+    /// SQLite's that no borrower may read.
     fn is_forbidden(&self, statement: &[u8]) -> bool {
         self.is_lent.load(SeqCst)
             && (statement.windows(OURS.len()).any(|part| part.eq_ignore_ascii_case(OURS))
@@ -228,8 +235,8 @@ fn is_sqlites(table: &[u8]) -> bool {
     begins_with(table, b"sqlite_")
 }
 
-/// Returns whether a statement has a name of SQLite's that is not known to be harmless. A harmless one in a statement
-/// with the word `temp` may be that of the temporary schema.
+/// Returns whether a statement has a name of SQLite's that is not known to be harmless. A harmless
+/// one in a statement with the word `temp` may be that of the temporary schema.
 fn names_hidden_table(statement: &[u8]) -> bool {
     let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || !byte.is_ascii();
     let words = || statement.split(|byte| !is_of_name(byte));
@@ -257,10 +264,12 @@ unsafe extern "C" fn authorize(
     first: *const c_char,
     second: *const c_char,
     database: *const c_char,
-    // The name of a trigger, a view or a `WITH` table: a borrower can choose it, so it proves nothing.
+    // The name of a trigger, a view or a `WITH` table: a borrower can choose it, so it proves
+    // nothing.
     _within: *const c_char,
 ) -> c_int {
-    // SAFETY: SQLite hands back the pointer of `guard`, and texts that are null or live for this call.
+    // SAFETY: SQLite hands back the pointer of `guard`, and texts that are null or live for this
+    // call.
     let (authorizer, first, second, database) = unsafe {
         let authorizer = &*authorizer.cast_const().cast::<Authorizer>();
         (authorizer, text(first), text(second), text(database))
@@ -275,12 +284,13 @@ unsafe extern "C" fn begin(
     statement: *mut c_void,
     sql: *mut c_void,
 ) -> c_int {
-    // SAFETY: SQLite hands back the pointer of `guard`, which lives as long as the connection, and a statement that
-    // lives for this call.
+    // SAFETY: SQLite hands back the pointer of `guard`, which lives as long as the connection, and
+    // a statement that lives for this call.
     unsafe {
         let sql = text(sql.cast_const().cast());
         if (*authorizer.cast_const().cast::<Authorizer>()).is_forbidden(sql) {
-            // SQLite checks the interrupt after a program's first step, and clears it when no statement runs.
+            // SQLite checks the interrupt after a program's first step, and clears it when no
+            // statement runs.
             sqlite::sqlite3_interrupt(sqlite::sqlite3_db_handle(statement.cast()));
         }
     }

@@ -35,8 +35,8 @@ pub(super) async fn read(
             behind = Some(column(row, "number")?);
             match row::call_as_far_as_readable(row) {
                 Ok(call) => calls.extend(call),
-                // A list over all chats skips a row without ids. A question about one chat or call fails instead of
-                // missing the row.
+                // A list over all chats skips a row without ids. A question about one chat or call
+                // fails instead of missing the row.
                 Err(cause)
                     if filter.session.is_none()
                         && !matches!(filter.calls, SelectedCalls::One(_)) =>
@@ -57,8 +57,8 @@ pub(super) async fn read(
     }
 }
 
-/// Counts the calls that a filter with a bound in bytes selects. The database counts the bytes, so that no more calls
-/// are in memory.
+/// Counts the calls that a filter with a bound in bytes selects. The database counts the bytes, so
+/// that no more calls are in memory.
 async fn fitting(
     own: &mut Own<'_>,
     filter: &LedgerFilter,
@@ -75,8 +75,8 @@ async fn fitting(
     Ok(filter.fitting(bytes.into_iter().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))))
 }
 
-/// Makes the query for a filter. SQLite searches by one index. A `+` hides a condition from the index if another
-/// condition leaves fewer rows.
+/// Makes the query for a filter. SQLite searches by one index. A `+` hides a condition from the
+/// index if another condition leaves fewer rows.
 pub(super) fn query(
     own: &Own<'_>,
     columns: &str,
@@ -84,7 +84,8 @@ pub(super) fn query(
     behind: Option<i64>,
     limit: Option<usize>,
 ) -> QueryBuilder<Sqlite> {
-    // Without a hint SQLite reads all calls that ever were, in order, to spare sorting the few open ones.
+    // Without a hint SQLite reads all calls that ever were, in order, to spare sorting the few open
+    // ones.
     let hint = match (filter.calls, &filter.session) {
         (SelectedCalls::Open, None) => " INDEXED BY madang_open_calls",
         _ => "",
@@ -121,7 +122,8 @@ pub(super) fn query(
     query
 }
 
-/// Finds the number of a call, which never changes. The call must be of the filter's user and session.
+/// Finds the number of a call, which never changes. The call must be of the filter's user and
+/// session.
 async fn number(own: &mut Own<'_>, filter: &LedgerFilter, call: CallId) -> Result<i64, StoreError> {
     let LedgerFilter { session, user, .. } = filter;
     let this =

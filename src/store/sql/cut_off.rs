@@ -1,8 +1,9 @@
 //! Interrupts a borrower's statement if its caller is gone, and no other statement.
 //!
-//! A dropped future leaves its statement running on SQLite's thread, and later statements wait for it. SQLite asks
-//! every few steps whether it may go on; past the deadline set here, it may not. The writer's own statements are never
-//! interrupted, because the statement that ends the loan of the connection also removes the deadline.
+//! A dropped future leaves its statement running on SQLite's thread, and later statements wait for
+//! it. SQLite asks every few steps whether it may go on; past the deadline set here, it may not.
+//! The writer's own statements are never interrupted, because the statement that ends the loan of
+//! the connection also removes the deadline.
 
 #![expect(clippy::disallowed_types, reason = "SQLite's thread asks, which has no clock of tokio's")]
 
@@ -22,8 +23,8 @@ const STEPS_BETWEEN_LOOKS: i32 = 10_000;
 /// Means no deadline.
 const NEVER: u64 = u64::MAX;
 
-/// The number of deadlines after which a borrower is interrupted. At the first deadline its future is dropped, and its
-/// caller should learn of that, not of a failed statement.
+/// The number of deadlines after which a borrower is interrupted. At the first deadline its future
+/// is dropped, and its caller should learn of that, not of a failed statement.
 const DEADLINES_OF_A_BORROWER: u32 = 2;
 
 /// The moment from which statements of a connection are interrupted.

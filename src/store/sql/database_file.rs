@@ -9,8 +9,8 @@ use std::{
 /// The links that are followed in a row: as many as Linux follows.
 const LINKS: usize = 40;
 
-/// Follows links, even to a file that does not exist yet. Two paths of one file become one path, which SQLite cannot
-/// read as a URI.
+/// Follows links, even to a file that does not exist yet. Two paths of one file become one path,
+/// which SQLite cannot read as a URI.
 pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
     let mut path = absolute(path)?;
     for _ in 0..LINKS {
@@ -97,8 +97,9 @@ pub(super) struct DatabaseFile {
 }
 
 impl DatabaseFile {
-    /// Checks that the path leads to the file, and that the file has no other name. Writes to a replaced file would be
-    /// lost at the next start, and another program could open the second name.
+    /// Checks that the path leads to the file, and that the file has no other name. Writes to a
+    /// replaced file would be lost at the next start, and another program could open the second
+    /// name.
     pub(super) fn must_be_there(&self) -> io::Result<()> {
         let found = find(&self.path)?;
         if found.id != self.id {

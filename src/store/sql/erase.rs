@@ -24,8 +24,8 @@ const UNCOUNT: &str = "UPDATE madang_stored SET bytes = bytes \
        WHERE session = $1 AND options ->> '$.instructions' IS NOT NULL) \
     WHERE user = (SELECT user FROM madang_sessions WHERE session = $1)";
 
-/// The statements that erase the texts of a session, in their order. Messages can be deleted while the session is listed in
-/// `madang_erasing`.
+/// The statements that erase the texts of a session, in their order. Messages can be deleted while
+/// the session is listed in `madang_erasing`.
 const STATEMENTS: [&str; 6] = [
     "INSERT INTO madang_erasing VALUES ($1)",
     UNCOUNT,

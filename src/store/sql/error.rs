@@ -62,7 +62,8 @@ pub enum OpenError {
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
-    /// A program died while it wrote the file without a log. Only a connection that may write can undo what it left.
+    /// A program died while it wrote the file without a log. Only a connection that may write can
+    /// undo what it left.
     #[error("the database {} is half written, because a program died meanwhile; begin a chat with it to undo that, and try again", path.display())]
     HalfWritten {
         /// The path of the database.
@@ -95,8 +96,8 @@ pub enum OpenError {
         /// The path of the database.
         path: PathBuf,
     },
-    /// The file has a second name, a hard link. SQLite would keep a log for each name, and neither log would be
-    /// complete.
+    /// The file has a second name, a hard link. SQLite would keep a log for each name, and neither
+    /// log would be complete.
     #[error("the database {} has more than one name, by a hard link; remove the others, or copy the file", path.display())]
     SeveralNames {
         /// The path of the database.
@@ -122,7 +123,8 @@ pub enum OpenError {
     Tables {
         /// The path of the database.
         path: PathBuf,
-        /// The owner of the tables: the store, a toolkit, or the application under the name that it chose.
+        /// The owner of the tables: the store, a toolkit, or the application under the name that it
+        /// chose.
         of: &'static str,
         /// The version and description of the migration at fault, if it is none of the store's own.
         migration: Option<String>,
@@ -154,8 +156,8 @@ pub enum OpenError {
     },
 }
 
-/// Says which migration of a toolkit or application failed, and what helps. Only a backup restores the store's own
-/// tables.
+/// Says which migration of a toolkit or application failed, and what helps. Only a backup restores
+/// the store's own tables.
 fn what_to_do(migration: Option<&str>, cause: &MigrateError) -> String {
     match (migration, cause) {
         (Some(migration), MigrateError::ExecuteMigration(..)) => format!(
@@ -300,8 +302,8 @@ pub(super) fn primary(error: &sqlx::Error) -> Option<i32> {
     code(error).map(|code| code & 0xff)
 }
 
-/// Returns whether the statement itself is at fault: it breaks a constraint, or a value is too long or no JSON for
-/// SQLite. A veto of the commit hook does not count.
+/// Returns whether the statement itself is at fault: it breaks a constraint, or a value is too long
+/// or no JSON for SQLite. A veto of the commit hook does not count.
 fn is_of_the_statement(error: &sqlx::Error, message: &str) -> bool {
     match primary(error) {
         Some(sqlite::SQLITE_CONSTRAINT) => {
@@ -313,14 +315,15 @@ fn is_of_the_statement(error: &sqlx::Error, message: &str) -> bool {
     }
 }
 
-/// The message of SQLite's JSON functions, under its general error code. They read fewer levels than a value may have.
+/// The message of SQLite's JSON functions, under its general error code. They read fewer levels
+/// than a value may have.
 const MALFORMED_JSON: &str = "malformed JSON";
 
 /// The message of the tables when a user has stored too much.
 const TOO_MUCH_STORED: &str = "too much is stored of the user";
 
-/// Interprets a failed statement of a write. A statement at fault is refused and harms no other write; any other error
-/// makes the store unavailable.
+/// Interprets a failed statement of a write. A statement at fault is refused and harms no other
+/// write; any other error makes the store unavailable.
 pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> StoreError {
     match error.as_database_error() {
         Some(cause) if cause.message() == TOO_MUCH_STORED => StoreError::TooMuchStored,
@@ -331,8 +334,8 @@ pub(super) fn of_write(error: sqlx::Error, what: impl FnOnce() -> String) -> Sto
     }
 }
 
-/// Interprets a failed `COMMIT`. With the codes listed here, SQLite rolled back, or the store still can. After any
-/// other code, such as a disk error, the next start may find the commit in the log.
+/// Interprets a failed `COMMIT`. With the codes listed here, SQLite rolled back, or the store still
+/// can. After any other code, such as a disk error, the next start may find the commit in the log.
 pub(super) fn of_commit(error: sqlx::Error) -> StoreError {
     match primary(&error) {
         Some(

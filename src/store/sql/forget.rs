@@ -128,8 +128,8 @@ pub(super) async fn erased(db: &mut SqliteConnection) -> Result<Vec<ErasedChain>
     all(db, chains).await?.iter().map(row::erased).collect()
 }
 
-/// Rewrites the database and empties the log. SQLite leaves deleted bytes in free pages, and older pages in the log.
-/// Uses a connection of its own, without the hooks that refuse a commit.
+/// Rewrites the database and empties the log. SQLite leaves deleted bytes in free pages, and older
+/// pages in the log. Uses a connection of its own, without the hooks that refuse a commit.
 pub(super) async fn rewrite(options: &SqliteConnectOptions) -> Result<(), ForgetError> {
     // The copy may be larger than the memory.
     let options = options.clone().pragma("temp_store", "file");

@@ -21,8 +21,8 @@ pub(super) enum Found {
 /// The size of the smallest SQLite database: one page.
 const SHORTEST: u64 = 512;
 
-/// Looks whether the file has content, without opening it: closing it would drop all locks of this process on it.
-/// SQLite checks the content later.
+/// Looks whether the file has content, without opening it: closing it would drop all locks of this
+/// process on it. SQLite checks the content later.
 pub(super) fn file(path: &Path) -> Result<Found, OpenError> {
     match fs::metadata(path) {
         // A named pipe must not be opened even by SQLite: it would wait for a writer.

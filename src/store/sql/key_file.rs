@@ -1,7 +1,8 @@
-//! Keeps the keys of seals in a file in the user's configuration, never in the folder of the database.
+//! Keeps the keys of seals in a file in the user's configuration, never in the folder of the
+//! database.
 //!
-//! A program that can write the database must not have the keys. If they were beside the database, they would be
-//! copied, shared and replaced with it.
+//! A program that can write the database must not have the keys. If they were beside the database,
+//! they would be copied, shared and replaced with it.
 
 use std::{
     env, fs,
@@ -72,7 +73,8 @@ impl SealKeyFile {
         Self(path.into())
     }
 
-    /// Returns the usual file: `MADANG_SEAL_KEYS`, or `madang/seal.keys` in the user's configuration.
+    /// Returns the usual file: `MADANG_SEAL_KEYS`, or `madang/seal.keys` in the user's
+    /// configuration.
     ///
     /// # Errors
     /// [`SealKeyError::NoPlace`] if the environment names no folder.
@@ -95,8 +97,8 @@ impl SealKeyFile {
         Ok(keys.map(SealKeys::new))
     }
 
-    /// Reads the keys, or creates the file with a fresh one. Programs that create it at the same time all read the same
-    /// keys.
+    /// Reads the keys, or creates the file with a fresh one. Programs that create it at the same
+    /// time all read the same keys.
     ///
     /// # Errors
     /// [`SealKeyError`] says what to do.
@@ -109,7 +111,8 @@ impl SealKeyFile {
             Some(keys) => keys,
             None => self.created()?,
         };
-        // Before a database needs the key, which may be on another disk. A key that is there already may be new, too.
+        // Before a database needs the key, which may be on another disk. A key that is there
+        // already may be new, too.
         self.sync_names(sync)?;
         Ok(keys)
     }
@@ -125,7 +128,8 @@ impl SealKeyFile {
         self.read()?.ok_or_else(|| self.unusable(cause()))
     }
 
-    /// Adds a fresh key before the others. It seals from the next start on, and older keys still verify older seals.
+    /// Adds a fresh key before the others. It seals from the next start on, and older keys still
+    /// verify older seals.
     ///
     /// # Errors
     /// [`SealKeyError`] says what to do. The file is then unchanged, or has the fresh key already.

@@ -1,8 +1,9 @@
 //! Locks a database for one writing program, until the store closes or the process ends.
 //!
-//! Two lock files are in the folder of the database. The one named after the path guards the log and the index, which
-//! SQLite finds by that path. The one named after the inode follows the file through a rename. The database itself is
-//! never locked here, because a Unix process that closes a file loses all its locks on it.
+//! Two lock files are in the folder of the database. The one named after the path guards the log
+//! and the index, which SQLite finds by that path. The one named after the inode follows the file
+//! through a rename. The database itself is never locked here, because a Unix process that closes a
+//! file loses all its locks on it.
 
 use std::{
     fs::{self, File, TryLockError},
@@ -26,8 +27,9 @@ pub(super) struct Lock {
 }
 
 impl Lock {
-    /// Takes both locks, or says at once that another store has one. Creates the file if it is missing, because only an
-    /// existing file has an identity. The path must be [resolved](database_file::resolved).
+    /// Takes both locks, or says at once that another store has one. Creates the file if it is
+    /// missing, because only an existing file has an identity. The path must be
+    /// [resolved](database_file::resolved).
     pub(super) fn take(database: &Path) -> Result<Self, OpenError> {
         let of_name = LockFile::take(database, beside(database, ".lock"), Afterwards::Stays)?;
         match Self::of_file(database) {
@@ -110,7 +112,8 @@ impl LockFile {
                 Err(TryLockError::WouldBlock) => break,
                 Err(TryLockError::Error(cause)) => return Err(OpenError::of_io(database, cause)),
             }
-            // The store that had it may have removed it, and another store may lock a new file of the same name.
+            // The store that had it may have removed it, and another store may lock a new file of
+            // the same name.
             if is_named(&file, &path).map_err(|cause| OpenError::of_io(database, cause))? {
                 return Ok(Self { path, file, was_there, afterwards });
             }
@@ -141,8 +144,8 @@ impl Drop for LockFile {
             #[cfg(unix)]
             Afterwards::Goes => self.remove(),
         }
-        // Unlocks before closing: a child process that was started in between has a copy of the descriptor until it
-        // runs another program.
+        // Unlocks before closing: a child process that was started in between has a copy of the
+        // descriptor until it runs another program.
         if let Err(error) = self.file.unlock() {
             tracing::debug!(%error, "a lock goes with its file");
         }
@@ -159,7 +162,8 @@ fn is_named(file: &File, path: &Path) -> io::Result<bool> {
     }
 }
 
-/// Replaces the other if files have no identity. A list of mutants distinguishes the two by its own name.
+/// Replaces the other if files have no identity. A list of mutants distinguishes the two by its own
+/// name.
 #[cfg(not(unix))]
 fn is_taken_for_named(_: &File, _: &Path) -> io::Result<bool> {
     Ok(true)

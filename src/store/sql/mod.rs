@@ -8,21 +8,24 @@
 //! # }
 //! ```
 //!
-//! - Opening: `options` resolves the path (`database_file`), locks it (`lock`), looks at the file (`inspect`,
-//!   `private`), creates the tables (`schema`) and finds the seal keys (`key_file`).
-//! - Writing: `transaction` implements the port on the one writing connection (`writer`). `write` turns facts into a
-//!   `script` of statements, and `step` turns a call's step into a link of the chain.
-//! - Lending: `authorizer` keeps a borrower to its own tables, `cut_off` interrupts it after its deadline, and
-//!   `savepoint` is a part that it may undo.
-//! - Reading: `readers` lends connections that cannot write, and `read` and `row` turn rows into values. `calls`
-//!   selects from the ledger, `session_list` lists a user's chats, and `audit` reads for an audit.
+//! - Opening: `options` resolves the path (`database_file`), locks it (`lock`), looks at the file
+//!   (`inspect`, `private`), creates the tables (`schema`) and finds the seal keys (`key_file`).
+//! - Writing: `transaction` implements the port on the one writing connection (`writer`). `write`
+//!   turns facts into a `script` of statements, and `step` turns a call's step into a link of the
+//!   chain.
+//! - Lending: `authorizer` keeps a borrower to its own tables, `cut_off` interrupts it after its
+//!   deadline, and `savepoint` is a part that it may undo.
+//! - Reading: `readers` lends connections that cannot write, and `read` and `row` turn rows into
+//!   values. `calls` selects from the ledger, `session_list` lists a user's chats, and `audit`
+//!   reads for an audit.
 //! - Erasing: `erase` removes the texts of a temporary chat, and `forget` removes a user.
 //!
 //! Invariants:
-//! - The writer sends `BEGIN` and `COMMIT` as SQL text on a plain connection, and a commit hook vetoes any other
-//!   commit.
+//! - The writer sends `BEGIN` and `COMMIT` as SQL text on a plain connection, and a commit hook
+//!   vetoes any other commit.
 //! - Triggers enforce the ledger's rules, whichever program writes the SQL.
-//! - This process opens the file only through SQLite, because closing it otherwise would drop the locks.
+//! - This process opens the file only through SQLite, because closing it otherwise would drop the
+//!   locks.
 
 mod audit;
 mod authorizer;

@@ -5,9 +5,9 @@ use std::path::Path;
 use super::{OpenError, SqliteOptions, SqliteStore, options::Location};
 
 impl SqliteStore {
-    /// Returns options that, when awaited, open a database file to write, and create it if it is missing. While a store
-    /// has the file open, this process must open it only through SQLite. On Unix, a process that closes a file loses
-    /// all its locks on it.
+    /// Returns options that, when awaited, open a database file to write, and create it if it is
+    /// missing. While a store has the file open, this process must open it only through SQLite. On
+    /// Unix, a process that closes a file loses all its locks on it.
     pub fn open(path: impl AsRef<Path>) -> SqliteOptions {
         SqliteOptions::at(Location::File(path.as_ref().to_owned()))
     }
@@ -20,9 +20,9 @@ impl SqliteStore {
         Self::open(path).open_read_only().await
     }
 
-    /// Returns options that, when awaited, open a temporary database: a file that only this user can read, that is
-    /// never synced, and that is removed when the store is closed or dropped. SQLite's own databases in memory allow no
-    /// reader while another connection writes.
+    /// Returns options that, when awaited, open a temporary database: a file that only this user
+    /// can read, that is never synced, and that is removed when the store is closed or dropped.
+    /// SQLite's own databases in memory allow no reader while another connection writes.
     pub const fn in_memory() -> SqliteOptions {
         SqliteOptions::at(Location::Memory)
     }

@@ -60,8 +60,8 @@ pub(super) enum Location {
 /// Reading connections for tools: one for each core of a small server.
 const READERS: usize = 4;
 
-/// Opens the database to write, and creates it if it is missing. [`OpenError`] says in one sentence what to do. The file is
-/// unchanged then, unless creating the tables failed.
+/// Opens the database to write, and creates it if it is missing. [`OpenError`] says in one sentence
+/// what to do. The file is unchanged then, unless creating the tables failed.
 impl IntoFuture for SqliteOptions {
     type Output = Result<SqliteStore, OpenError>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
@@ -84,54 +84,57 @@ impl SqliteOptions {
         }
     }
 
-    /// Uses these keys, instead of those of a file, to seal approvals and owners. Pass the same keys at each opening,
-    /// and keep them away from the database.
+    /// Uses these keys, instead of those of a file, to seal approvals and owners. Pass the same
+    /// keys at each opening, and keep them away from the database.
     #[must_use]
     pub fn seal_keys(mut self, keys: SealKeys) -> Self {
         self.keys = Keys::Given(keys);
         self
     }
 
-    /// Keeps the keys in this file instead of the usual one ([`SealKeyFile::usual`]). The file is created unless the
-    /// database is already sealed.
+    /// Keeps the keys in this file instead of the usual one ([`SealKeyFile::usual`]). The file is
+    /// created unless the database is already sealed.
     #[must_use]
     pub fn seal_key_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.keys = Keys::File(SealKeyFile::at(path));
         self
     }
 
-    /// Adds tables of a toolkit or the application, which are created after the store's own. Each migrator needs a
-    /// table of versions of its own; at most one may use `_sqlx_migrations`. Error messages show the name.
+    /// Adds tables of a toolkit or the application, which are created after the store's own. Each
+    /// migrator needs a table of versions of its own; at most one may use `_sqlx_migrations`. Error
+    /// messages show the name.
     #[must_use]
     pub fn migrations(mut self, name: &'static str, migrator: &'static Migrator) -> Self {
         self.migrations.push((name, migrator));
         self
     }
 
-    /// Shares the file with the application, which may already have tables there. Otherwise the store refuses a file
-    /// that has tables but none of its own.
+    /// Shares the file with the application, which may already have tables there. Otherwise the
+    /// store refuses a file that has tables but none of its own.
     #[must_use]
     pub const fn shared_with_embedder(mut self) -> Self {
         self.sharing = Sharing::WithEmbedder;
         self
     }
 
-    /// Sets how many reading tools may use the database at once. The store's own reads never wait for them.
+    /// Sets how many reading tools may use the database at once. The store's own reads never wait
+    /// for them.
     #[must_use]
     pub const fn readers(mut self, count: usize) -> Self {
         self.readers = count;
         self
     }
 
-    /// Sets how long a statement waits for a program without our lock, such as a backup. The default is five seconds.
-    /// All writers wait for as long.
+    /// Sets how long a statement waits for a program without our lock, such as a backup. The
+    /// default is five seconds. All writers wait for as long.
     #[must_use]
     pub const fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
         self
     }
 
-    /// Changes the writing connection, for proofs. The store's promises hold only with its own options.
+    /// Changes the writing connection, for proofs. The store's promises hold only with its own
+    /// options.
     #[cfg(any(test, feature = "testing"))]
     #[must_use]
     pub const fn writer(mut self, change: Change) -> Self {
@@ -182,11 +185,13 @@ impl SqliteOptions {
     ) -> Result<SqliteStore, OpenError> {
         let unusable = |cause| OpenError::of_sql(path, cause);
         let mut db = connect(path, &options).await?;
-        // The name led to the locked file before SQLite opened it and still does, so SQLite has that file.
+        // The name led to the locked file before SQLite opened it and still does, so SQLite has
+        // that file.
         let moved = |cause| OpenError::Moved { path: path.to_owned(), cause };
         claim.lock.file().must_be_there().map_err(moved)?;
         inspect::tables(path, &mut db, Sharing::WithEmbedder).await?;
-        // SQLite opens an unwritable file to read without an error, and even begins an immediate transaction.
+        // SQLite opens an unwritable file to read without an error, and even begins an immediate
+        // transaction.
         let probe = "BEGIN IMMEDIATE; CREATE TABLE madang_probe (id); ROLLBACK";
         sqlx::query(probe).execute(&mut db).await.map_err(unusable)?;
         schema::migrate(path, &mut db, &self.migrations).await?;
@@ -197,7 +202,8 @@ impl SqliteOptions {
         Ok(SqliteStore(Arc::new(shared)))
     }
 
-    /// Refuses another application's database and tables that do not fit, before anything is changed.
+    /// Refuses another application's database and tables that do not fit, before anything is
+    /// changed.
     async fn must_fit(&self, path: &Path, found: Found) -> Result<(), OpenError> {
         if found == Found::Nothing {
             return Ok(());
@@ -215,7 +221,8 @@ impl SqliteOptions {
         looked
     }
 
-    /// Opens the database to read, while another store may write it. Takes no lock and creates no tables.
+    /// Opens the database to read, while another store may write it. Takes no lock and creates no
+    /// tables.
     ///
     /// # Errors
     /// [`OpenError`] says in one sentence what to do.
@@ -236,7 +243,8 @@ impl SqliteOptions {
         not_another_kind(&path).await?;
         let mut options = readers::connect_options(&path);
         let mut db = match connect(&path, &options).await {
-            // The folder cannot be written and no writer has it open: the file alone holds everything.
+            // The folder cannot be written and no writer has it open: the file alone holds
+            // everything.
             Err(OpenError::Unusable { .. } | OpenError::ReadOnly { .. })
                 if !database_file::beside(&path, "-wal").exists() =>
             {
@@ -260,8 +268,8 @@ impl SqliteOptions {
     }
 }
 
-/// Refuses a file that is no database. Opened normally, SQLite would claim and remove the files beside it; opened as
-/// immutable, it touches nothing.
+/// Refuses a file that is no database. Opened normally, SQLite would claim and remove the files
+/// beside it; opened as immutable, it touches nothing.
 async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
     match connect(path, &readers::connect_options(path).immutable(true)).await {
         Ok(db) => close(db).await,
@@ -272,7 +280,8 @@ async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
 }
 
 impl Keys {
-    /// Reads the keys that were passed, or those of the file. Returns `None` if the file is missing.
+    /// Reads the keys that were passed, or those of the file. Returns `None` if the file is
+    /// missing.
     fn read(&self) -> Result<Option<SealKeys>, OpenError> {
         match self {
             Self::Given(keys) => Ok(Some(keys.clone())),

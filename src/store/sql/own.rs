@@ -3,8 +3,9 @@
 use madang_actors::ledger::SealKeys;
 use sqlx::{AssertSqlSafe, SqliteConnection};
 
-/// A connection as the store itself uses it. On a connection that is also lent, each statement begins with a mark that
-/// no borrower knows. A borrower cannot reuse the store's prepared statements, since sqlx finds them by their text.
+/// A connection as the store itself uses it. On a connection that is also lent, each statement
+/// begins with a mark that no borrower knows. A borrower cannot reuse the store's prepared
+/// statements, since sqlx finds them by their text.
 #[derive(Debug)]
 pub(super) struct Own<'c> {
     pub(super) db: &'c mut SqliteConnection,

@@ -1,5 +1,5 @@
-//! Keeps other accounts from the database, its log, its index and its locks, on Unix. Elsewhere the rules of the folder
-//! hold.
+//! Keeps other accounts from the database, its log, its index and its locks, on Unix. Elsewhere the
+//! rules of the folder hold.
 
 use std::{
     fs::{File, OpenOptions},
@@ -9,8 +9,8 @@ use std::{
 
 use super::{OpenError, database_file::create_new, inspect::Sharing};
 
-/// Creates an empty file for a database, unless one exists. SQLite creates its log and its index with the mode of this
-/// file.
+/// Creates an empty file for a database, unless one exists. SQLite creates its log and its index
+/// with the mode of this file.
 pub(super) fn create(database: &Path) -> io::Result<()> {
     // The file is new, so no part of this process can have it open.
     match create_new(database) {
@@ -60,11 +60,13 @@ mod unix {
     pub(super) const OURS: u32 = 0o600;
     /// The rights of other accounts.
     const OTHERS: u32 = 0o077;
-    /// The right of every account to create files in a folder; without the sticky bit, also to remove them.
+    /// The right of every account to create files in a folder; without the sticky bit, also to
+    /// remove them.
     const ANYBODY_WRITES: u32 = 0o002;
     const STICKY: u32 = 0o1000;
 
-    /// Opens no link and no pipe: a link could lead into another account's file, and a pipe would wait for a reader.
+    /// Opens no link and no pipe: a link could lead into another account's file, and a pipe would
+    /// wait for a reader.
     pub(super) fn no_links(options: &mut OpenOptions) {
         let flags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK);
         options.mode(OURS).custom_flags(flags.bits().cast_signed());
@@ -106,7 +108,8 @@ mod unix {
         folder.mode() & ANYBODY_WRITES != 0 && folder.mode() & STICKY == 0
     }
 
-    /// Returns whether a file of this owner belongs to another account than ours. Root can read and change every file.
+    /// Returns whether a file of this owner belongs to another account than ours. Root can read and
+    /// change every file.
     pub(in super::super) const fn is_foreign(owner: u32, ours: u32) -> bool {
         owner != ours && owner != 0
     }

@@ -39,8 +39,8 @@ pub(super) async fn owner_by_seal(
     found.map(|found| sealed_owner(&found, session, own.keys)).transpose()
 }
 
-/// Reads the owner in a row if its seal fits: a write into the table makes no user the owner of another's chat. A store
-/// without keys is read-only, and reads the owner unchecked.
+/// Reads the owner in a row if its seal fits: a write into the table makes no user the owner of
+/// another's chat. A store without keys is read-only, and reads the owner unchecked.
 pub(super) fn sealed_owner(
     row: &SqliteRow,
     session: &SessionId,
@@ -72,8 +72,9 @@ pub(super) async fn session(
     own: &mut Own<'_>,
     session: &SessionId,
 ) -> Result<Option<StoredSession>, StoreError> {
-    // A session without messages returns one row. Repeating the session's columns in each row costs little. Only the
-    // options of its open turn may be long, so only the first row has them. One statement sees one moment.
+    // A session without messages returns one row. Repeating the session's columns in each row costs
+    // little. Only the options of its open turn may be long, so only the first row has them. One
+    // statement sees one moment.
     let query = sqlx::query(
         "SELECT s.user AS owner, s.opened_at, s.seal AS owner_seal, s.erased_to, o.turn AS open_turn, o.key, o.text, \
          CASE WHEN m.seq IS (SELECT min(seq) FROM madang_messages WHERE session = $1 \
@@ -130,8 +131,8 @@ pub(super) const TRANSCRIPT: &str = concat!(
      AND m.seq > (SELECT erased_to FROM madang_sessions WHERE session = $1) ORDER BY m.seq LIMIT $3)) WHERE total <= $4)",
 );
 
-/// Reads a part of a transcript, and one more row to see where the next part begins. The database counts the bytes, so
-/// that no more rows than these are in memory.
+/// Reads a part of a transcript, and one more row to see where the next part begins. The database
+/// counts the bytes, so that no more rows than these are in memory.
 pub(super) async fn transcript(
     db: &mut SqliteConnection,
     session: &SessionId,

@@ -100,10 +100,11 @@ impl Pool {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Ends a statement that the borrower left, and a transaction, which would keep the log from being moved into the
-    /// database. Frees the permit afterwards.
+    /// Ends a statement that the borrower left, and a transaction, which would keep the log from
+    /// being moved into the database. Frees the permit afterwards.
     async fn take_back(self: Arc<Self>, mut reading: Reading, permit: OwnedSemaphorePermit) {
-        // Not cached: SQLite counts the steps of a cached statement over all its runs, and would interrupt it one day.
+        // Not cached: SQLite counts the steps of a cached statement over all its runs, and would
+        // interrupt it one day.
         let ended = sqlx::query("ROLLBACK").persistent(false).execute(&mut reading.db).await;
         reading.cut_off.never();
         match ended {
@@ -158,7 +159,8 @@ impl Reader for Lent {
 impl Drop for Lent {
     fn drop(&mut self) {
         let Some((permit, reading)) = self.out.take() else { return };
-        // If no runtime is left to await the statement, it is interrupted, and the connection's own thread closes.
+        // If no runtime is left to await the statement, it is interrupted, and the connection's own
+        // thread closes.
         reading.cut_off.now();
         if let Ok(runtime) = Handle::try_current() {
             let returned = self.pool.clone().take_back(reading, permit);
@@ -167,7 +169,8 @@ impl Drop for Lent {
     }
 }
 
-/// Builds the options of a connection that cannot write: no statement can change a file that is opened read-only.
+/// Builds the options of a connection that cannot write: no statement can change a file that is
+/// opened read-only.
 pub(super) fn connect_options(path: &Path) -> SqliteConnectOptions {
     let options = SqliteConnectOptions::new()
         .filename(path)

@@ -132,7 +132,8 @@ pub(super) fn turn_end(row: &SqliteRow) -> Result<Option<StoredEnd>, StoreError>
     Ok(Some(StoredEnd { ending: from_name(ending)?, error, usage }))
 }
 
-/// Reads the columns of `madang_calls`; `None` if an outer join found none. Fails if a value cannot be read.
+/// Reads the columns of `madang_calls`; `None` if an outer join found none. Fails if a value cannot
+/// be read.
 pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     match call_as_far_as_readable(row)? {
         Some(LedgerRow { unreadable, .. }) if !unreadable.is_empty() => Err(damaged(unreadable[0])),
@@ -140,7 +141,8 @@ pub(super) fn call(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     }
 }
 
-/// Reads a call for display. Unreadable values are named, each with a placeholder. A row without its ids is an error.
+/// Reads a call for display. Unreadable values are named, each with a placeholder. A row without
+/// its ids is an error.
 pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRow>, StoreError> {
     if column::<Option<i64>>(row, "number")?.is_none() {
         return Ok(None);

@@ -1,4 +1,5 @@
-//! Runs a part of a transaction that can fail alone, for a handler that goes on after a failed step.
+//! Runs a part of a transaction that can fail alone, for a handler that goes on after a failed
+//! step.
 
 use std::{
     pin::pin,
@@ -9,11 +10,12 @@ use sqlx::{AssertSqlSafe, SqliteConnection};
 use tracing::debug;
 use uuid::Uuid;
 
-/// Runs a part of a transaction that can be undone alone. `Ok` keeps the part, and `Err`, a panic or a drop undoes it.
-/// Parts can be nested. Use it in transactional tools and `Runtime::transaction`, on the connection that they borrow.
+/// Runs a part of a transaction that can be undone alone. `Ok` keeps the part, and `Err`, a panic
+/// or a drop undoes it. Parts can be nested. Use it in transactional tools and
+/// `Runtime::transaction`, on the connection that they borrow.
 ///
-/// A part that is kept is committed or undone with the transaction around it. Do not use sqlx's own `begin` instead: if
-/// it is dropped while it runs, it rolls back twice.
+/// A part that is kept is committed or undone with the transaction around it. Do not use sqlx's own
+/// `begin` instead: if it is dropped while it runs, it rolls back twice.
 ///
 /// ```
 /// # use sqlx::SqliteConnection;
@@ -34,10 +36,11 @@ use uuid::Uuid;
 /// ```
 ///
 /// # Errors
-/// The part's own error, or SQLite's error if the savepoint could not begin or end. If the end fails, the *whole*
-/// transaction is rolled back, because the part may have ended its savepoint itself. The tool's call or
-/// `Runtime::transaction` then fails, whatever its function returns. It also fails if a part is dropped after
-/// statements that were not awaited and fill the connection's queue.
+/// The part's own error, or SQLite's error if the savepoint could not begin or end. If the end
+/// fails, the *whole* transaction is rolled back, because the part may have ended its savepoint
+/// itself. The tool's call or `Runtime::transaction` then fails, whatever its function returns. It
+/// also fails if a part is dropped after statements that were not awaited and fill the connection's
+/// queue.
 pub async fn savepoint<T, E, F>(db: &mut SqliteConnection, part: F) -> Result<T, E>
 where
     F: AsyncFnOnce(&mut SqliteConnection) -> Result<T, E>,
@@ -91,8 +94,8 @@ impl<'c> Part<'c> {
     async fn end(&mut self, sql: String) -> sqlx::Result<()> {
         let ended = run(self.db, sql).await;
         if ended.is_err() {
-            // The part ended its savepoint itself, and its writes may be kept outside. So roll all back; the store
-            // notices.
+            // The part ended its savepoint itself, and its writes may be kept outside. So roll all
+            // back; the store notices.
             if let Err(error) = run(self.db, "ROLLBACK".to_owned()).await {
                 debug!(%error, "the transaction was over already");
             }
@@ -103,10 +106,10 @@ impl<'c> Part<'c> {
 }
 
 impl Drop for Part<'_> {
-    /// Undoes a part that was dropped or panicked, without waiting: one poll queues the statement on SQLite's thread,
-    /// before any later statement of this connection. If the queue is full, the store finds the part open at the end
-    /// and undoes everything. A savepoint that never began or already ended has no name to roll back to, so nothing
-    /// happens.
+    /// Undoes a part that was dropped or panicked, without waiting: one poll queues the statement
+    /// on SQLite's thread, before any later statement of this connection. If the queue is full, the
+    /// store finds the part open at the end and undoes everything. A savepoint that never began or
+    /// already ended has no name to roll back to, so nothing happens.
     fn drop(&mut self) {
         if self.is_open {
             let undo = pin!(run(self.db, format!("ROLLBACK TO {}", self.name)));

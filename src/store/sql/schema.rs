@@ -1,5 +1,5 @@
-//! Creates the tables by migrations whose versions are in a table of the store's, because an application may have its
-//! own in the same file.
+//! Creates the tables by migrations whose versions are in a table of the store's, because an
+//! application may have its own in the same file.
 
 use std::{collections::BTreeMap, path::Path, sync::LazyLock};
 
@@ -39,8 +39,8 @@ pub(super) async fn must_be_ours(path: &Path, db: &mut SqliteConnection) -> Resu
     Ok(())
 }
 
-/// Refuses a database whose tables cannot be created or do not fit, before anything is changed: creates them in a
-/// transaction and rolls it back.
+/// Refuses a database whose tables cannot be created or do not fit, before anything is changed:
+/// creates them in a transaction and rolls it back.
 #[expect(
     clippy::disallowed_methods,
     reason = "sqlx's migrations need its own; it is dropped only together with the connection"
@@ -50,7 +50,8 @@ pub(super) async fn rehearse(
     db: &mut SqliteConnection,
     others: &[(&'static str, &'static Migrator)],
 ) -> Result<(), OpenError> {
-    // A migration outside of a transaction cannot be rolled back, so neither it nor those after it are rehearsed.
+    // A migration outside of a transaction cannot be rolled back, so neither it nor those after it
+    // are rehearsed.
     let others = others.split(|(_, migrator)| migrator.iter().any(|migration| migration.no_tx));
     let others = others.take(1).flatten().copied().collect::<Vec<_>>();
     let begun = db.begin_with("BEGIN IMMEDIATE").await;
@@ -93,7 +94,8 @@ pub enum SchemaFault {
         /// Its name in SQLite.
         name: String,
     },
-    /// It belongs to a table of the store or has the store's prefix, but the store did not create it.
+    /// It belongs to a table of the store or has the store's prefix, but the store did not create
+    /// it.
     #[error("the {kind} {name} is not the store's own")]
     Added {
         /// Table, index, view or trigger.
@@ -106,8 +108,8 @@ pub enum SchemaFault {
 /// The SQL of each object, by kind and name.
 type Objects = BTreeMap<(String, String), String>;
 
-/// Lists the objects that differ from the store's migrations. Triggers on another application's own tables do not
-/// count.
+/// Lists the objects that differ from the store's migrations. Triggers on another application's own
+/// tables do not count.
 pub(super) async fn faults(db: &mut SqliteConnection) -> Result<Vec<SchemaFault>, FaultsUnknown> {
     let mut fresh = SqliteConnectOptions::new().in_memory(true).connect().await?;
     MIGRATIONS.run_direct(None, &mut fresh, false).await?;

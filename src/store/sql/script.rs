@@ -5,8 +5,8 @@ use sqlx::{Encode, Sqlite, Type, sqlite::SqliteArguments};
 
 use super::own::Own;
 
-/// The statements of one script. Short texts repeat and stay prepared; preparing costs several times what running does,
-/// and a trip is cheap for eight statements.
+/// The statements of one script. Short texts repeat and stay prepared; preparing costs several
+/// times what running does, and a trip is cheap for eight statements.
 const LONG: u64 = 8;
 
 /// Statements and their values. Each statement must change exactly one row.
@@ -47,7 +47,8 @@ impl Script {
         self.statements == 0
     }
 
-    /// Runs the statements in order, up to the first that fails. Returns whether each changed its row.
+    /// Runs the statements in order, up to the first that fails. Returns whether each changed its
+    /// row.
     pub(super) async fn run(&mut self, own: &mut Own<'_>) -> sqlx::Result<bool> {
         let Self { sql, arguments, statements } = std::mem::take(self);
         let query = sqlx::query_with(own.sql(&sql), arguments);

@@ -15,8 +15,8 @@ use super::{
 
 /// A page of sessions from the index. Each of the joins and subqueries finds one row by an index.
 ///
-/// The last entry is before any call that has not ended. The search for the first text begins after the last clearing,
-/// where only calls without a model and notices can come before it.
+/// The last entry is before any call that has not ended. The search for the first text begins after
+/// the last clearing, where only calls without a model and notices can come before it.
 const SESSIONS: &str = r#"
 SELECT its.session, its.user AS owner, its.opened_at, its.seal AS owner_seal, its.last_at,
     open.turn AS open_turn,

@@ -27,7 +27,8 @@ pub(super) struct CallHead {
 }
 
 impl Step<'_> {
-    /// Returns whether the state before this step is known, because it was read or is written earlier.
+    /// Returns whether the state before this step is known, because it was read or is written
+    /// earlier.
     pub(super) fn is_next_of(&self, known: Option<&CallHead>) -> bool {
         known.is_some_and(|CallHead { session, call, row, .. }| {
             *call == self.call
@@ -75,8 +76,8 @@ pub(super) async fn take(
     Ok(CallHead { session: session.clone(), call, chain, row: Some(row) })
 }
 
-/// Runs these statements, and reads the end of the session's chain and the call's row in the same trip. `None` if the
-/// session does not exist.
+/// Runs these statements, and reads the end of the session's chain and the call's row in the same
+/// trip. `None` if the session does not exist.
 pub(super) async fn look_up_behind(
     own: &mut Own<'_>,
     before: &str,
@@ -157,8 +158,8 @@ fn link(
     Ok(())
 }
 
-/// Writes the columns of the call's row that the step changes and no others. SQLite writes each index of a written
-/// column too.
+/// Writes the columns of the call's row that the step changes and no others. SQLite writes each
+/// index of a written column too.
 fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<(), StoreError> {
     let moment = |at: Option<Timestamp>| at.map(Timestamp::millis);
     let digest = |digest: Option<Digest>| digest.map(|digest| digest.bytes().to_vec());

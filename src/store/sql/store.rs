@@ -27,11 +27,12 @@ use super::{
     writer::Writer,
 };
 
-/// Keeps chats and ledger in a SQLite file, together with the tables of toolkits and the application. It is cheap to
-/// clone.
+/// Keeps chats and ledger in a SQLite file, together with the tables of toolkits and the
+/// application. It is cheap to clone.
 ///
-/// Each commit is on the disk before any caller learns of it (`synchronous=FULL`, write-ahead log). One process at a
-/// time writes a database; lock files in its folder are held as long as the store lives.
+/// Each commit is on the disk before any caller learns of it (`synchronous=FULL`, write-ahead log).
+/// One process at a time writes a database; lock files in its folder are held as long as the store
+/// lives.
 #[derive(Debug, Clone)]
 pub struct SqliteStore(pub(super) Arc<Shared>);
 
@@ -69,9 +70,10 @@ pub(super) struct Claim {
 const OWN_READERS: usize = 2;
 
 impl SqliteStore {
-    /// Returns the number of commits of this store, by any caller, as a value to watch. A screen that shows a toolkit's
-    /// tables waits for the next number, and then reads them. Closing the store marks the number as changed. If the
-    /// store was opened to read, the number never changes.
+    /// Returns the number of commits of this store, by any caller, as a value to watch. A screen
+    /// that shows a toolkit's tables waits for the next number, and then reads them. Closing the
+    /// store marks the number as changed. If the store was opened to read, the number never
+    /// changes.
     #[must_use]
     pub fn commits(&self) -> watch::Receiver<u64> {
         match &self.0.writing {

@@ -17,19 +17,20 @@ use super::{
     writer::Writer,
 };
 
-/// The open transaction. Unless it commits, its connection is closed, which rolls back, and the next transaction opens
-/// a fresh one.
+/// The open transaction. Unless it commits, its connection is closed, which rolls back, and the
+/// next transaction opens a fresh one.
 pub(super) struct SqliteTransaction {
     slot: OwnedMutexGuard<Option<Writer>>,
     depth: usize,
     /// A kept part that SQLite learns of with the next statement, which saves a trip to its thread.
     kept: Option<usize>,
-    /// Lent, with nothing written since: a statement of the borrower may still run and end the transaction.
+    /// Lent, with nothing written since: a statement of the borrower may still run and end the
+    /// transaction.
     is_lent: bool,
     /// The time that a borrower has.
     deadline: Option<Duration>,
-    /// The state of a call, so that its next step need not read it. If a borrower has changed it since, the tables
-    /// refuse the step.
+    /// The state of a call, so that its next step need not read it. If a borrower has changed it
+    /// since, the tables refuse the step.
     known: Option<CallHead>,
     /// Counts the commit.
     commits: watch::Sender<u64>,
@@ -117,7 +118,8 @@ impl Transaction for SqliteTransaction {
             let depth = self.leave()?;
             failpoint("sqlite.keep").await?;
             if !self.is_lent {
-                // No caller is answered before the commit, so SQLite may learn of it with the next statement.
+                // No caller is answered before the commit, so SQLite may learn of it with the next
+                // statement.
                 self.writer().must_be_open()?;
                 self.kept = Some(depth);
                 return Ok(());

@@ -209,8 +209,8 @@ fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
         | Write::Turn { .. }
         | Write::TurnEnded { .. }
         | Write::Message { .. } => false,
-        // Too much stored ends a script before it is known whether the facts before found their rows, and the first
-        // refusal counts.
+        // Too much stored ends a script before it is known whether the facts before found their
+        // rows, and the first refusal counts.
         Write::TurnStarted { .. } => {
             let may_find_none = |write: &Write| {
                 matches!(
@@ -228,8 +228,8 @@ fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
     }
 }
 
-/// Returns whether the session exists and is this user's, so that opening it changes nothing. Refuses another user's
-/// session, or one whose owner has no fitting seal.
+/// Returns whether the session exists and is this user's, so that opening it changes nothing.
+/// Refuses another user's session, or one whose owner has no fitting seal.
 async fn is_theirs(
     own: &mut Own<'_>,
     session: &SessionId,

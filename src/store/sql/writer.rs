@@ -31,7 +31,8 @@ pub(super) struct Writer {
     cut_off: Arc<CutOff>,
     /// Lent, with no statement of the store's own since.
     is_lent: bool,
-    /// The prefix of the store's savepoints, which a handler can neither meet by accident nor guess.
+    /// The prefix of the store's savepoints, which a handler can neither meet by accident nor
+    /// guess.
     prefix: String,
     /// The start of each statement of the store's own.
     mark: String,
@@ -57,8 +58,8 @@ impl From<EndedByOthers> for StoreError {
 }
 
 impl Writer {
-    /// Sets the hooks on a connection whose tables exist. They notice a handler's `COMMIT`, and the rollback by
-    /// `SQLITE_FULL`, after which the next statement would commit alone.
+    /// Sets the hooks on a connection whose tables exist. They notice a handler's `COMMIT`, and the
+    /// rollback by `SQLITE_FULL`, after which the next statement would commit alone.
     pub(super) async fn new(mut db: SqliteConnection, keys: SealKeys) -> sqlx::Result<Self> {
         let watch = Arc::new(Watch::default());
         let prefix = format!("madang_{}", Uuid::now_v7().simple());
@@ -80,8 +81,8 @@ impl Writer {
         Ok(Self { db, watch, authorizer, cut_off, is_lent: false, prefix, mark, keys })
     }
 
-    /// Lends the connection. Later statements are the borrower's; they are interrupted after two deadlines, or at the
-    /// first if the borrower has ended.
+    /// Lends the connection. Later statements are the borrower's; they are interrupted after two
+    /// deadlines, or at the first if the borrower has ended.
     pub(super) fn lend(&mut self, deadline: Option<Duration>) -> &mut SqliteConnection {
         // The borrower's time does not start again when it asks again.
         if !self.is_lent {
@@ -101,8 +102,9 @@ impl Writer {
         Own { db: &mut self.db, keys: &self.keys, mark: &self.mark }
     }
 
-    /// Takes the connection back without waiting: one poll queues the statement after all that the borrower left. If
-    /// the borrower filled the queue, the store's next statement is refused, and only this transaction is lost.
+    /// Takes the connection back without waiting: one poll queues the statement after all that the
+    /// borrower left. If the borrower filled the queue, the store's next statement is refused, and
+    /// only this transaction is lost.
     fn take_back(&mut self) {
         self.cut_off.returned();
         let back = AssertSqlSafe(format!("SAVEPOINT {}", back(&self.prefix)));
@@ -132,7 +134,8 @@ impl Writer {
         self.must_be_open()?;
         let release = format!("RELEASE {}_{depth}", self.prefix);
         self.run(release).await.map_err(error::unavailable)?;
-        // Checked again, because a statement that a handler left running may have ended the transaction.
+        // Checked again, because a statement that a handler left running may have ended the
+        // transaction.
         Ok(self.must_be_untouched()?)
     }
 
@@ -165,7 +168,8 @@ impl Writer {
         if self.authorizer.gave_up() { Err(EndedByOthers) } else { Ok(()) }
     }
 
-    /// Fails if the borrower rolled back or left a part open. Waits for a part's end that is still in the queue.
+    /// Fails if the borrower rolled back or left a part open. Waits for a part's end that is still
+    /// in the queue.
     pub(super) async fn must_be_wanted(&mut self) -> Result<(), StoreError> {
         if self.authorizer.gave_up() {
             return Err(StoreError::refused("the borrower rolled the transaction back"));
@@ -181,7 +185,8 @@ impl Writer {
         Ok(())
     }
 
-    /// Interrupts a statement that outlived its handler's future, because undoing would wait for it.
+    /// Interrupts a statement that outlived its handler's future, because undoing would wait for
+    /// it.
     pub(super) async fn cut_off(&mut self) -> sqlx::Result<()> {
         self.cut_off.now();
         let ended = self.db.ping().await;
@@ -189,8 +194,8 @@ impl Writer {
         ended
     }
 
-    /// Runs transaction control. sqlx's own transactions are not used: dropped in flight, they lose other sessions'
-    /// rows silently.
+    /// Runs transaction control. sqlx's own transactions are not used: dropped in flight, they lose
+    /// other sessions' rows silently.
     pub(super) async fn run(&mut self, sql: String) -> sqlx::Result<()> {
         let own = self.own();
         sqlx::query(own.sql(&sql)).execute(own.db).await.map(drop)
@@ -202,11 +207,12 @@ fn back(prefix: &str) -> String {
     format!("{prefix}_back")
 }
 
-/// Pages in the log before SQLite moves them into the database: 32 MiB. Each session has its own pages, and moving them
-/// after every few groups would cost more than the commits.
+/// Pages in the log before SQLite moves them into the database: 32 MiB. Each session has its own
+/// pages, and moving them after every few groups would cost more than the commits.
 const LOG_PAGES: &str = "8192";
 
-/// The writer's cache, 32 MiB: a group touches a few pages of each session, which the default would spill.
+/// The writer's cache, 32 MiB: a group touches a few pages of each session, which the default would
+/// spill.
 const CACHE_KIB: &str = "-32768";
 
 /// Builds the options of a connection that writes.

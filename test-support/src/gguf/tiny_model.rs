@@ -1,9 +1,9 @@
-//! A model that the tests write: a real GGUF for the real llama.cpp, in which a table gives the next token after the
-//! last.
+//! A model that the tests write: a real GGUF for the real llama.cpp, in which a table gives the
+//! next token after the last.
 //!
-//! One layer with zero weights in attention and feed-forward passes the embedding on. Embeddings are one-hot, so the
-//! output matrix is the table. The vocabulary is the 256 bytes, each a token with its own number, and a few control
-//! tokens.
+//! One layer with zero weights in attention and feed-forward passes the embedding on. Embeddings
+//! are one-hot, so the output matrix is the table. The vocabulary is the 256 bytes, each a token
+//! with its own number, and a few control tokens.
 
 use std::{fs, path::Path};
 
@@ -155,7 +155,8 @@ impl TinyModel {
         }
     }
 
-    /// Returns the text of a token as byte-level BPE writes it: unprintable bytes have letters of their own.
+    /// Returns the text of a token as byte-level BPE writes it: unprintable bytes have letters of
+    /// their own.
     fn token_text(&self, token: usize) -> String {
         if token >= PLAIN_TOKENS {
             let mut specials = self.specials();

@@ -25,8 +25,8 @@ const SCRIPT: &str = "MADANG_FAKE_MCP";
 /// The test that is the server.
 const TEST: &str = "a_server_in_a_process";
 
-/// A script: `version` of the protocol, `tools` that are listed, a `mode` of the start, and a folder `notes` in which the
-/// server keeps what it has heard.
+/// A script: `version` of the protocol, `tools` that are listed, a `mode` of the start, and a
+/// folder `notes` in which the server keeps what it has heard.
 #[derive(Debug, Clone)]
 pub struct Script(pub Value);
 
@@ -42,7 +42,8 @@ impl Script {
         self
     }
 
-    /// The entry of a configuration that starts it. The test program prints lines that are no JSON before the server speaks.
+    /// The entry of a configuration that starts it. The test program prints lines that are no JSON
+    /// before the server speaks.
     pub fn entry(&self) -> Value {
         json!({
             "command": env::current_exe().unwrap(),
@@ -288,7 +289,8 @@ impl Mind {
     }
 }
 
-/// Serves what the script in the environment says, and ends the process; without a script it returns at once.
+/// Serves what the script in the environment says, and ends the process; without a script it
+/// returns at once.
 pub fn serve_if_scripted() {
     let Ok(script) = env::var(SCRIPT) else { return };
     let script: Value = serde_json::from_str(&script).unwrap();

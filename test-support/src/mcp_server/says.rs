@@ -17,9 +17,9 @@ pub enum ServerReply {
     Die,
 }
 
-/// Lets the server answer a method, a part of a list (`METHOD.CURSOR`) or a call of a tool by these bytes. Those of `start` it
-/// writes first of all. `$ID` and `$TOKEN` become those of the request, and at `$DIE` the server ends. Without any byte it is
-/// silent.
+/// Lets the server answer a method, a part of a list (`METHOD.CURSOR`) or a call of a tool by these
+/// bytes. Those of `start` it writes first of all. `$ID` and `$TOKEN` become those of the request,
+/// and at `$DIE` the server ends. Without any byte it is silent.
 pub fn says(notes: &Path, what: &str, bytes: &[u8]) {
     let folder = notes.join("says");
     fs::create_dir_all(&folder).unwrap();

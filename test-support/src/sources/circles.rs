@@ -1,4 +1,5 @@
-//! Finds files that import one another in a circle, also through the names that a `mod.rs` hands on.
+//! Finds files that import one another in a circle, also through the names that a `mod.rs` hands
+//! on.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,8 @@ use super::{SourceFile, Token, tokens};
 /// The segments of a path below the root of the crate. A module's path also names its file.
 type Path = Vec<String>;
 
-/// Finds a circle of files, as the paths of their modules; empty where there is none. Code for tests does not count.
+/// Finds a circle of files, as the paths of their modules; empty where there is none. Code for
+/// tests does not count.
 pub fn circle(files: &[SourceFile]) -> Vec<String> {
     let is_code = |file: &&SourceFile| {
         let path = file.modules();
@@ -92,7 +94,8 @@ fn end_of_item(tokens: &[Token<'_>], begin: usize) -> usize {
     tokens.len()
 }
 
-/// Reads the paths of a `use`, with the names under which they are known, and gives the position behind them.
+/// Reads the paths of a `use`, with the names under which they are known, and gives the position
+/// behind them.
 fn tree(
     tokens: &[Token<'_>],
     mut at: usize,
@@ -126,7 +129,8 @@ fn tree(
     }
 }
 
-/// Gives the path from the root of the crate; `None` for a name of another crate or of the file itself.
+/// Gives the path from the root of the crate; `None` for a name of another crate or of the file
+/// itself.
 fn absolute(module: &Path, path: &[String], modules: &BTreeSet<Path>) -> Option<Path> {
     let climbs = path.iter().take_while(|segment| *segment == "super").count();
     match path.first()?.as_str() {

@@ -1,4 +1,5 @@
-//! Finds which modules of its crate a source file imports. It reads tokens, not the whole language: enough for paths.
+//! Finds which modules of its crate a source file imports. It reads tokens, not the whole language:
+//! enough for paths.
 
 mod circles;
 mod tokens;
@@ -37,7 +38,8 @@ impl SourceFile {
         self.modules().into_iter().next()
     }
 
-    /// Reads what the file imports from its own crate: by `crate`, by the crate's name, or by `super` up to the root.
+    /// Reads what the file imports from its own crate: by `crate`, by the crate's name, or by
+    /// `super` up to the root.
     pub fn imports(&self, own_name: &str) -> Vec<Import> {
         self.walk().run(&["crate", "super", "use", own_name])
     }
@@ -47,8 +49,8 @@ impl SourceFile {
         self.walk().run(&[crate_name])
     }
 
-    /// Reads the names that the root hands on from its modules or from other crates: `pub use session::Turn` gives
-    /// `Turn` and `session`.
+    /// Reads the names that the root hands on from its modules or from other crates:
+    /// `pub use session::Turn` gives `Turn` and `session`.
     pub fn exports(&self) -> Vec<(String, String)> {
         let tokens = tokens(&self.text);
         let text = |at: usize| tokens.get(at).map_or("", |token| token.text);
@@ -72,8 +74,8 @@ impl SourceFile {
         Walk::new(tokens(&self.text), modules.len(), is_test_file)
     }
 
-    /// Names the module of the file: `store/actor.rs` is `store::actor`, `store/mod.rs` is `store`, `lib.rs` is the
-    /// root.
+    /// Names the module of the file: `store/actor.rs` is `store::actor`, `store/mod.rs` is `store`,
+    /// `lib.rs` is the root.
     pub fn modules(&self) -> Vec<String> {
         let path = self.path.with_extension("");
         let names = path.iter().map(|name| name.to_string_lossy().into_owned());
@@ -124,7 +126,8 @@ impl<'a> Walk<'a> {
         Self { tokens, depth, is_test_file, braces: Vec::new(), brackets: 0, test_item: None }
     }
 
-    /// Collects the paths that begin at one of these words: `super` counts where it leads to the root, `use` in the root.
+    /// Collects the paths that begin at one of these words: `super` counts where it leads to the
+    /// root, `use` in the root.
     fn run(mut self, begins: &[&str]) -> Vec<Import> {
         let mut imports = Vec::new();
         let mut at = 0;

@@ -7,7 +7,8 @@ use std::sync::{
 
 use tokio::sync::{Semaphore, watch};
 
-/// Stops handlers until the test releases them, and lets the test wait until they have arrived. Clones share one gate.
+/// Stops handlers until the test releases them, and lets the test wait until they have arrived.
+/// Clones share one gate.
 #[derive(Debug, Clone)]
 pub struct Gate {
     arrived: Arc<watch::Sender<usize>>,
@@ -37,7 +38,8 @@ impl Gate {
         self.open.close();
     }
 
-    /// Arrives at the gate and waits until it is released, as a handler does. A model may wait here too.
+    /// Arrives at the gate and waits until it is released, as a handler does. A model may wait here
+    /// too.
     pub async fn pass(&self) {
         self.arrived.send_modify(|arrived| *arrived += 1);
         if let Ok(permit) = self.open.acquire().await {

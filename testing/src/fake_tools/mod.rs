@@ -1,8 +1,8 @@
 //! Makes fake tools. The test chooses what they touch, whether they wait, and how they end.
 //!
-//! A handler counts its run, writes if its tool is transactional, and waits at the tool's [`Gate`]. Then it ends as
-//! [`End`] says: with data, a broken rule, a fault or a panic. The test waits until handlers have arrived at the gate
-//! and then releases them, so it needs no sleep.
+//! A handler counts its run, writes if its tool is transactional, and waits at the tool's [`Gate`].
+//! Then it ends as [`End`] says: with data, a broken rule, a fault or a panic. The test waits until
+//! handlers have arrived at the gate and then releases them, so it needs no sleep.
 //!
 //! ```
 //! # use madang_testing::{FakeTool, Gate};
@@ -14,8 +14,8 @@
 //! Invariants:
 //! - A run counts from the handler's first step on, however it ends.
 //! - At its gate, a transactional tool has written and its transaction is open.
-//! - Clones of a [`Gate`] are one gate, and clones of [`Runs`] are one counter. The test keeps one of them, and the
-//!   tool the other.
+//! - Clones of a [`Gate`] are one gate, and clones of [`Runs`] are one counter. The test keeps one
+//!   of them, and the tool the other.
 
 mod gate;
 #[cfg(test)]
@@ -40,8 +40,8 @@ use madang_actors::{
 
 pub use gate::{Gate, Runs};
 
-/// A tool for tests. It writes if it is transactional, waits at its gate if it has one, and then ends as the test says.
-/// By default it returns its arguments.
+/// A tool for tests. It writes if it is transactional, waits at its gate if it has one, and then
+/// ends as the test says. By default it returns its arguments.
 pub struct FakeTool {
     spec: ToolSpec,
     touches: Touches,
@@ -74,7 +74,8 @@ pub enum End {
     Give(ToolOutcome),
     /// Reports a broken rule: its code and its reason.
     Refuse(&'static str, &'static str),
-    /// Fails unexpectedly. `Fault::SERIALIZE` is the fault of a typed tool whose outcome cannot be written as JSON.
+    /// Fails unexpectedly. `Fault::SERIALIZE` is the fault of a typed tool whose outcome cannot be
+    /// written as JSON.
     Fail(Fault),
     /// Panics with this text.
     Panic(&'static str),
@@ -95,8 +96,8 @@ impl FakeTool {
         Self::new(name, EffectPolicy::Read, Touches::Nothing)
     }
 
-    /// Creates a tool that reads the memory store's value of the tool's own name. It returns that as `value`, with its
-    /// arguments.
+    /// Creates a tool that reads the memory store's value of the tool's own name. It returns that
+    /// as `value`, with its arguments.
     #[must_use]
     pub fn read_store(name: &str) -> Self {
         Self::new(name, EffectPolicy::Read, Touches::Reader)
@@ -114,7 +115,8 @@ impl FakeTool {
         Self::new(name, EffectPolicy::Destructive, Touches::Nothing)
     }
 
-    /// Creates a tool that writes its arguments into the memory store under its own name, in the call's transaction.
+    /// Creates a tool that writes its arguments into the memory store under its own name, in the
+    /// call's transaction.
     #[must_use]
     pub fn transactional(name: &str) -> Self {
         Self::new(name, EffectPolicy::Write, Touches::Transaction)

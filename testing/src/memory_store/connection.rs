@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::{layer::Layer, shared::Shared};
 use madang_actors::port::Reader;
 
-/// The connection of a [`MemoryStore`](super::MemoryStore). It keeps values by name, in the store's own transaction.
+/// The connection of a [`MemoryStore`](super::MemoryStore). It keeps values by name, in the store's
+/// own transaction.
 #[derive(Debug)]
 pub struct MemoryConnection {
     shared: Arc<Shared>,

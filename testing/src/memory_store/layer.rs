@@ -37,7 +37,8 @@ pub(super) struct Layer {
 #[derive(Debug, Default)]
 pub(super) struct SessionTable {
     pub(super) opened: Option<(UserId, Timestamp)>,
-    /// The moment by which the session is listed, if it is. The outer `None` means that this layer does not change it.
+    /// The moment by which the session is listed, if it is. The outer `None` means that this layer
+    /// does not change it.
     pub(super) last_at: Option<Option<Timestamp>>,
     /// Whether its chat is temporary.
     pub(super) is_temporary: bool,

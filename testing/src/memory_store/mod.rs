@@ -1,9 +1,9 @@
 //! Keeps chats and ledger in memory, as a database does, with faults on demand.
 //!
-//! The committed state is a `layer`. A `transaction` puts one layer on it for each savepoint. To keep a savepoint
-//! merges its layer into the one below, and to undo it drops the layer. The commit merges all layers. Readers see only
-//! the committed state. `session_list` lists chats, `connection` is the part that fake tools use, and `forget` erases a
-//! user.
+//! The committed state is a `layer`. A `transaction` puts one layer on it for each savepoint. To
+//! keep a savepoint merges its layer into the one below, and to undo it drops the layer. The commit
+//! merges all layers. Readers see only the committed state. `session_list` lists chats,
+//! `connection` is the part that fake tools use, and `forget` erases a user.
 //!
 //! Invariants:
 //! - One transaction is open at a time.
@@ -60,7 +60,8 @@ pub struct Paused {
 }
 
 impl MemoryStore {
-    /// Creates an empty store. Its keys are random and secret, because nothing in memory outlives them.
+    /// Creates an empty store. Its keys are random and secret, because nothing in memory outlives
+    /// them.
     #[must_use]
     pub fn new() -> Self {
         Self::with_keys(SealKeys::for_this_process().expect("the system has random numbers"))
@@ -72,13 +73,15 @@ impl MemoryStore {
         Self(Arc::new(Shared { keys, ..Shared::default() }))
     }
 
-    /// Holds commits back until the returned value is dropped. Meanwhile writes hang, and reads go on.
+    /// Holds commits back until the returned value is dropped. Meanwhile writes hang, and reads go
+    /// on.
     pub async fn pause(&self) -> Paused {
         Paused { _gate: self.0.gate.clone().write_owned().await }
     }
 
-    /// Delays the next answer about the turn of a key until the returned sender is dropped. The answer shows the store
-    /// at the moment of the question. A second call delays the answer after that.
+    /// Delays the next answer about the turn of a key until the returned sender is dropped. The
+    /// answer shows the store at the moment of the question. A second call delays the answer after
+    /// that.
     pub fn answer_about_a_key_late(&self) -> oneshot::Sender<()> {
         let (go, goes) = oneshot::channel();
         self.0.late.lock().unwrap_or_else(PoisonError::into_inner).push_back(goes);
@@ -105,8 +108,8 @@ impl MemoryStore {
         self.0.faults().links = Some(StoreError::unavailable(OnPurpose));
     }
 
-    /// Makes the next commit fail, with nothing written. A further call of this or of the next two methods is about the
-    /// commit after that.
+    /// Makes the next commit fail, with nothing written. A further call of this or of the next two
+    /// methods is about the commit after that.
     pub fn fail_next_commit(&self) {
         self.0.faults().commits.push_back((StoreError::unavailable(OnPurpose), Committed::No));
     }

@@ -45,8 +45,8 @@ impl Layer {
         })
     }
 
-    /// Returns the position after the last entry before any call that has not ended, or after the end of that entry's
-    /// turn.
+    /// Returns the position after the last entry before any call that has not ended, or after the
+    /// end of that entry's turn.
     fn last_cursor(&self, table: &SessionTable) -> EventCursor {
         let is_open = |entry: &Entry| match entry {
             Entry::Call(call, _) => self.calls.get(call).is_none_or(|row| row.ended_at.is_none()),

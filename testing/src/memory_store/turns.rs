@@ -77,7 +77,8 @@ impl MemoryTransaction {
         open.ok_or_else(|| StoreError::refused(format!("turn {id} is not open")))
     }
 
-    /// Puts the session on the list of its user's chats, or moves it to the front. The moment never goes back.
+    /// Puts the session on the list of its user's chats, or moves it to the front. The moment never
+    /// goes back.
     pub(super) fn put_on_the_list(&mut self, session: &SessionId, at: Timestamp) {
         let last_at = self.find(session, |table| table.last_at).flatten();
         if last_at.is_none_or(|last_at| last_at < at) {

@@ -30,7 +30,8 @@ impl ScriptedCompletion {
         Self { text: text.into(), ..Self::default() }
     }
 
-    /// Creates a completion that asks for a tool. Arguments that are a string are the raw text that the model wrote.
+    /// Creates a completion that asks for a tool. Arguments that are a string are the raw text that
+    /// the model wrote.
     #[must_use]
     pub fn call(name: impl Into<Arc<str>>, arguments: &Value) -> Self {
         Self::default().and_call(name, arguments)

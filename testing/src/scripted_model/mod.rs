@@ -1,8 +1,9 @@
 //! A model that follows a script, for whole turns in tests, demonstrations and benches.
 //!
-//! A script is a list of completions. Each has a text, calls or an error, and a delay (`completion`). `script` reads
-//! them from JSON lines. The model plays the next completion for each request, whichever session asks, unless a session
-//! has a script of its own. It streams texts in a few pieces, and stops when it is cancelled.
+//! A script is a list of completions. Each has a text, calls or an error, and a delay
+//! (`completion`). `script` reads them from JSON lines. The model plays the next completion for
+//! each request, whichever session asks, unless a session has a script of its own. It streams texts
+//! in a few pieces, and stops when it is cancelled.
 //!
 //! ```
 //! # use madang_testing::ScriptedModel;
@@ -13,7 +14,8 @@
 //!
 //! Invariants:
 //! - A request takes its completion when it comes, so a cancelled completion is not played again.
-//! - After the last completion each request fails with [`ModelError::SCRIPT_EXHAUSTED`], unless the script repeats.
+//! - After the last completion each request fails with [`ModelError::SCRIPT_EXHAUSTED`], unless the
+//!   script repeats.
 //! - A session with a script of its own takes nothing of another script.
 
 mod completion;
@@ -36,10 +38,11 @@ use madang_actors::{
 pub use completion::ScriptedCompletion;
 pub use script::ScriptError;
 
-/// A model that follows a script, one completion after the other, whichever session asks. After the last one, each
-/// request fails with [`ModelError::SCRIPT_EXHAUSTED`].
+/// A model that follows a script, one completion after the other, whichever session asks. After the
+/// last one, each request fails with [`ModelError::SCRIPT_EXHAUSTED`].
 ///
-/// A completion may ask for several tools, and any number of completions run at once. Clones share the script.
+/// A completion may ask for several tools, and any number of completions run at once. Clones share
+/// the script.
 #[derive(Debug, Clone)]
 pub struct ScriptedModel {
     info: ModelInfo,

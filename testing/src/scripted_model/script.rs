@@ -10,9 +10,9 @@ use madang_actors::protocol::{Usage, WantedCall};
 
 /// Reads a script of JSON lines, with one completion in each.
 ///
-/// A line is `{"text":".."}`, `{"text":"..","tool_calls":[{"name":"..","arguments":{..}}]}` or `{"error":".."}`. Each
-/// may also have `"thinking"`, `"usage"` and `"delay_ms"`, in milliseconds. Arguments that are a string are the raw
-/// text that the model wrote. Blank lines are skipped.
+/// A line is `{"text":".."}`, `{"text":"..","tool_calls":[{"name":"..","arguments":{..}}]}` or
+/// `{"error":".."}`. Each may also have `"thinking"`, `"usage"` and `"delay_ms"`, in milliseconds.
+/// Arguments that are a string are the raw text that the model wrote. Blank lines are skipped.
 impl FromStr for ScriptedModel {
     type Err = ScriptError;
 
@@ -81,7 +81,8 @@ fn no_arguments() -> Value {
     Value::Object(serde_json::Map::new())
 }
 
-/// Returns serde_json's message without its line, which is always the first because a script is read line by line.
+/// Returns serde_json's message without its line, which is always the first because a script is
+/// read line by line.
 fn problem_of(error: &serde_json::Error) -> String {
     let said = error.to_string();
     let position = format!(" at line {} column {}", error.line(), error.column());

@@ -72,8 +72,8 @@ pub async fn an_approval_is_used_before_it_expires(store: &dyn Store) {
     written(store, &[step("s", 1, 499, running(7))]).await;
 }
 
-/// An approval begins one handler, even if it is used again with the same time and content, in one transaction or in
-/// two.
+/// An approval begins one handler, even if it is used again with the same time and content, in one
+/// transaction or in two.
 pub async fn an_approval_is_used_once(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -113,7 +113,8 @@ pub async fn only_approved_arguments_run(store: &dyn Store) {
     assert_eq!(row(store, 1).await.arguments, json!({ "id": "수면" }).into());
 }
 
-/// Arguments that the user edits are approved under their own digest, and the arguments of the question are kept too.
+/// Arguments that the user edits are approved under their own digest, and the arguments of the
+/// question are kept too.
 pub async fn an_edit_is_approved_under_its_own_digest_and_both_are_kept(store: &dyn Store) {
     chat(store, "s").await;
     asked(store, 1, 1).await;
@@ -145,7 +146,8 @@ pub async fn an_edit_is_approved_under_its_own_digest_and_both_are_kept(store: &
     });
 }
 
-/// A standing approval counts until it is revoked, and each call that uses it records its own approval.
+/// A standing approval counts until it is revoked, and each call that uses it records its own
+/// approval.
 pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Store) {
     given(store).await;
     let expected = StandingApproval {
@@ -183,7 +185,8 @@ pub async fn a_standing_approval_covers_later_calls_of_its_tool(store: &dyn Stor
     .await;
 }
 
-/// A standing approval covers no other tool, schema, user or session. An approval of one call covers no other call.
+/// A standing approval covers no other tool, schema, user or session. An approval of one call
+/// covers no other call.
 pub async fn a_standing_approval_covers_nothing_else(store: &dyn Store) {
     given(store).await;
     asked(store, 2, 2).await;
@@ -211,7 +214,8 @@ pub async fn a_standing_approval_covers_nothing_else(store: &dyn Store) {
     assert_eq!(standing_approvals(store, "t").await, []);
 }
 
-/// A revoked standing approval covers nothing and stays revoked. The chain records the revocation with user and time.
+/// A revoked standing approval covers nothing and stays revoked. The chain records the revocation
+/// with user and time.
 pub async fn a_revoked_approval_covers_nothing_more(store: &dyn Store) {
     given(store).await;
     asked(store, 2, 2).await;

@@ -86,7 +86,8 @@ pub async fn other_users_keep_everything(store: &dyn Store) {
     assert_eq!(store.erased().await.expect("the store can be read").len(), 1);
 }
 
-/// No user is forgotten while a runtime has the store, because it would write back what it keeps in memory.
+/// No user is forgotten while a runtime has the store, because it would write back what it keeps in
+/// memory.
 pub async fn no_user_is_forgotten_while_a_runtime_has_the_store(store: &dyn Store) {
     with_a_call(store).await;
     let Some(occupancy) = store.occupancy() else { return };

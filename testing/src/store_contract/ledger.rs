@@ -113,8 +113,8 @@ pub async fn an_illegal_step_is_refused_and_changes_nothing(store: &dyn Store) {
     assert_eq!(row(store, 1).await, before);
 }
 
-/// A step may be sent again if its answer was lost. The start of the handler may not, because its writer runs the
-/// handler and only one may.
+/// A step may be sent again if its answer was lost. The start of the handler may not, because its
+/// writer runs the handler and only one may.
 pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     chat(store, "s").await;
     for again in
@@ -133,7 +133,8 @@ pub async fn the_same_step_again_changes_nothing(store: &dyn Store) {
     }
 }
 
-/// A value that could not be read again is refused before it is written, and the other transaction is written.
+/// A value that could not be read again is refused before it is written, and the other transaction
+/// is written.
 pub async fn a_step_that_could_not_be_read_again_is_refused(store: &dyn Store) {
     chat(store, "s").await;
     let ended = |data| Transition::Ended(Ended { outcome: ToolOutcome::ok(data), ..ok("done") });
@@ -209,7 +210,8 @@ pub async fn an_ended_call_is_an_entry_of_the_transcript(store: &dyn Store) {
     );
 }
 
-/// A call that ended before a question keeps its validated arguments. No other call gets arguments at its end.
+/// A call that ended before a question keeps its validated arguments. No other call gets arguments
+/// at its end.
 pub async fn a_call_that_never_ran_keeps_its_validated_arguments(store: &dyn Store) {
     chat(store, "s").await;
     let validated = Arc::new(json!({ "id": "수면" }));
@@ -333,7 +335,8 @@ pub async fn facts_of_one_transaction_build_on_each_other(store: &dyn Store) {
     }
 }
 
-/// The first of several refused facts is reported. An illegal step does not hide that its call was never proposed.
+/// The first of several refused facts is reported. An illegal step does not hide that its call was
+/// never proposed.
 pub async fn the_first_refusal_is_reported(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[step("s", 1, 2, proposed(1))]).await;

@@ -24,8 +24,8 @@ async fn paged(store: &dyn Store, filter: &LedgerFilter, at_once: usize) -> Vec<
     }
 }
 
-/// Writes two sessions of kim's and one of lee's. Their calls have the same moment, and ids that do not follow their
-/// order.
+/// Writes two sessions of kim's and one of lee's. Their calls have the same moment, and ids that do
+/// not follow their order.
 async fn many_calls(store: &dyn Store) {
     let sessions = [("s", "kim", 1), ("t", "lee", 2), ("u", "kim", 3)];
     for (name, owner, number) in sessions {
@@ -55,8 +55,8 @@ async fn many_calls(store: &dyn Store) {
     written(store, &ends.concat()).await;
 }
 
-/// Pages of any size have all calls of a user, of a session or of all. Each comes once and in the order of the
-/// proposals, even if all have the same moment.
+/// Pages of any size have all calls of a user, of a session or of all. Each comes once and in the
+/// order of the proposals, even if all have the same moment.
 pub async fn pages_of_the_ledger_of_any_size_give_each_call_once(store: &dyn Store) {
     many_calls(store).await;
     let kim = user("kim");
@@ -94,8 +94,8 @@ pub async fn pages_of_the_ledger_of_any_size_give_each_call_once(store: &dyn Sto
     }
 }
 
-/// A call keeps its place in the order. Whatever ends, is proposed later or does not match is neither missed nor read
-/// twice.
+/// A call keeps its place in the order. Whatever ends, is proposed later or does not match is
+/// neither missed nor read twice.
 pub async fn a_page_of_the_ledger_begins_behind_the_position_of_a_call(store: &dyn Store) {
     many_calls(store).await;
     let find = async |filter| calls(store, &filter).await;
@@ -115,8 +115,8 @@ pub async fn a_page_of_the_ledger_begins_behind_the_position_of_a_call(store: &d
     assert_eq!(find(open.of_user(&user("kim")).behind(call(4))).await, [call(0)]);
 }
 
-/// If the filter's user and session have no such call, there is no position, because a page must not look like the last
-/// one.
+/// If the filter's user and session have no such call, there is no position, because a page must
+/// not look like the last one.
 pub async fn behind_a_call_that_is_not_there_nothing_is_read(store: &dyn Store) {
     many_calls(store).await;
     let all = LedgerFilter::default();
@@ -133,7 +133,8 @@ pub async fn behind_a_call_that_is_not_there_nothing_is_read(store: &dyn Store) 
     }
 }
 
-/// A page that is bounded in bytes has at least one call, and pages of any size have each call once.
+/// A page that is bounded in bytes has at least one call, and pages of any size have each call
+/// once.
 pub async fn a_page_of_the_ledger_is_bounded_in_bytes(store: &dyn Store) {
     many_calls(store).await;
     let all = paged(store, &LedgerFilter::default(), 100).await;

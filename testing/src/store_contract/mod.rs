@@ -1,7 +1,7 @@
 //! The promises of every store. Each is a function that runs on an empty store.
 //!
-//! [`store_contract!`](macro@crate::store_contract) makes a test of each promise, with its name. A failing test thus
-//! states the broken promise.
+//! [`store_contract!`](macro@crate::store_contract) makes a test of each promise, with its name. A
+//! failing test thus states the broken promise.
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -52,7 +52,8 @@ pub async fn keeps(store: &dyn Store, promise: impl AsyncFnOnce(&dyn Store)) {
     store.close().await;
 }
 
-/// Makes a `#[tokio::test]` of each promise. Takes an async closure that returns an empty store in an `Arc`.
+/// Makes a `#[tokio::test]` of each promise. Takes an async closure that returns an empty store in
+/// an `Arc`.
 #[macro_export]
 macro_rules! store_contract {
     ($open:expr) => {

@@ -10,8 +10,8 @@ use madang_actors::{
     protocol::{Content, Effect, EffectResolution, ResolvedBy, ToolOutcome},
 };
 
-/// An unknown effect is resolved once, and the first finding counts. The row and the transcript show it with the
-/// outcome.
+/// An unknown effect is resolved once, and the first finding counts. The row and the transcript
+/// show it with the outcome.
 pub async fn an_unknown_effect_is_resolved_once(store: &dyn Store) {
     use EffectResolution::{DidNot, TookEffect};
     chat(store, "s").await;

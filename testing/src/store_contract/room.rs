@@ -45,7 +45,8 @@ async fn is_full(store: &dyn Store, turn: Write) -> bool {
     }
 }
 
-/// A turn begins only if no more is stored of its user than it allows. All sessions of that user count, and no others.
+/// A turn begins only if no more is stored of its user than it allows. All sessions of that user
+/// count, and no others.
 pub async fn a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says(store: &dyn Store) {
     let stored = two_chats(store).await;
     for name in ["s", "t"] {

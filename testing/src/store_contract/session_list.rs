@@ -63,7 +63,8 @@ fn ended_at(name: &str, number: u128, behind: u64, millis: i64) -> Write {
     ended
 }
 
-/// Pages of any size make the same list: newest first, those of the same moment by their ids, and no other user's.
+/// Pages of any size make the same list: newest first, those of the same moment by their ids, and
+/// no other user's.
 pub async fn a_users_chats_are_listed_newest_first_in_pages_of_any_size(store: &dyn Store) {
     for (name, owner, millis) in [
         ("b", "kim", 5),
@@ -92,7 +93,8 @@ pub async fn a_users_chats_are_listed_newest_first_in_pages_of_any_size(store: &
     assert_eq!(behind, ["c", "b"]);
 }
 
-/// A session that was opened, and calls without a model, make no chat. The first message of the user does.
+/// A session that was opened, and calls without a model, make no chat. The first message of the
+/// user does.
 pub async fn a_session_is_listed_from_the_first_message_of_its_user_on(store: &dyn Store) {
     let ends = Transition::Ended(ok("done"));
     let without_a_model = [
@@ -122,7 +124,8 @@ pub async fn a_session_is_listed_from_the_first_message_of_its_user_on(store: &d
     assert_eq!(only(store).await, expected);
 }
 
-/// Messages of the user and ends of turns move a chat to the front. A clock that was set back moves none.
+/// Messages of the user and ends of turns move a chat to the front. A clock that was set back moves
+/// none.
 pub async fn a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_and_never_back(
     store: &dyn Store,
 ) {
@@ -184,8 +187,8 @@ pub async fn a_chat_is_titled_by_the_first_text_since_its_last_clearing(store: &
     }
 }
 
-/// A reader that subscribes after the cursor misses nothing, neither a call that has not ended yet nor an end of a
-/// turn.
+/// A reader that subscribes after the cursor misses nothing, neither a call that has not ended yet
+/// nor an end of a turn.
 pub async fn a_chats_cursor_stands_behind_its_last_event(store: &dyn Store) {
     written(store, &[opened("s", "kim"), began("s", 1), says("s", &text_of(1, 1, 1, "hi"))]).await;
     let entry = EventCursor::of_entry;

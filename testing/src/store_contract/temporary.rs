@@ -64,7 +64,8 @@ pub async fn the_texts_of_a_temporary_chat_are_erased_and_its_ledger_stays(store
     assert_eq!((&*listed.title, listed.last), ("anew", EventCursor::of_entry(4).end()));
 }
 
-/// No more temporary chats are listed than are asked for, and the others come once those are erased.
+/// No more temporary chats are listed than are asked for, and the others come once those are
+/// erased.
 pub async fn temporary_chats_are_listed_in_parts(store: &dyn Store) {
     for name in ["a", "b", "c"] {
         written(store, &[opened(name, "kim"), temporary(name), began(name, 1)]).await;

@@ -121,8 +121,8 @@ pub async fn a_session_of_a_thousand_messages_is_read_whole(store: &dyn Store) {
     assert_eq!(stored(store, "s").await.messages, messages);
 }
 
-/// Parts of any size have the same entries as the whole. Each end of a turn comes once, after the entry with which it
-/// was written, even if the turn has later entries.
+/// Parts of any size have the same entries as the whole. Each end of a turn comes once, after the
+/// entry with which it was written, even if the turn has later entries.
 pub async fn a_transcript_is_read_in_parts_with_the_ends_of_turns_at_their_positions(
     store: &dyn Store,
 ) {

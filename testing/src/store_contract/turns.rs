@@ -119,7 +119,8 @@ pub async fn a_turn_is_found_by_its_key_and_a_key_is_used_once(store: &dyn Store
     written(store, &[ended("s", 2), began("s", 4), ended("s", 4), began("s", 5)]).await;
 }
 
-/// A turn of long ago is found by its id, with its first entry and its end. No turn of another session is found.
+/// A turn of long ago is found by its id, with its first entry and its end. No turn of another
+/// session is found.
 pub async fn a_turn_is_found_by_its_id_with_its_first_entry_and_its_end(store: &dyn Store) {
     chat(store, "s").await;
     written(store, &[opened("t", "lee")]).await;

@@ -1,4 +1,5 @@
-//! A runtime whose tools leave rows, futures that are dropped after so many polls, and what must hold afterwards.
+//! A runtime whose tools leave rows, futures that are dropped after so many polls, and what must
+//! hold afterwards.
 
 use std::{
     future::{Future, poll_fn},
@@ -26,7 +27,8 @@ use tempfile::TempDir;
 
 use crate::support::{PATIENCE, kim};
 
-/// More polls than any of these futures needs: one that takes more waits for something that does not come.
+/// More polls than any of these futures needs: one that takes more waits for something that does
+/// not come.
 pub(super) const MOST_POLLS: usize = 200;
 
 static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {
@@ -38,8 +40,9 @@ static EFFECTS: LazyLock<Migrator> = LazyLock::new(|| {
     migrator
 });
 
-/// A runtime on a database of its own. `add_row` writes a row and never asks, `save_row` writes one and asks, and the
-/// effect of `lose_track` is unknown. The rows have no unique key that would hide a double.
+/// A runtime on a database of its own. `add_row` writes a row and never asks, `save_row` writes one
+/// and asks, and the effect of `lose_track` is unknown. The rows have no unique key that would hide
+/// a double.
 pub(super) struct StoreFixture {
     pub(super) runtime: Runtime,
     pub(super) store: SqliteStore,
@@ -82,7 +85,8 @@ impl StoreFixture {
 
     /// Waits until nothing runs, and compares what the ledger says with what is in the tables.
     pub(super) async fn resolved(&self) {
-        // The dispatcher takes calls in their order: behind this one, all before it are counted as running.
+        // The dispatcher takes calls in their order: behind this one, all before it are counted as
+        // running.
         self.runtime.begin(Call::new(kim(), "barrier", "{}")).await.unwrap().ended().await;
         until(async || self.runtime.running_tasks() == 0).await;
         let calls = self.runtime.ledger(&LedgerFilter::default()).await.unwrap();
@@ -168,7 +172,8 @@ pub(super) async fn dropped_after<F: Future>(polls: usize, future: F) -> Option<
     .await
 }
 
-/// Tries it with 0 polls, 1, 2, ... until the future came to its end by itself: the attempt says whether it did.
+/// Tries it with 0 polls, 1, 2, ... until the future came to its end by itself: the attempt says
+/// whether it did.
 pub(super) async fn after_every_poll(mut attempt: impl AsyncFnMut(usize) -> bool) {
     for polls in 0..MOST_POLLS {
         let has_ended = tokio::time::timeout(PATIENCE, attempt(polls)).await;

@@ -1,8 +1,8 @@
-//! Any future of the public API may be dropped, after any of its polls. Nothing is lost, nothing is done twice, nothing
-//! is left running, and the session goes on.
+//! Any future of the public API may be dropped, after any of its polls. Nothing is lost, nothing is
+//! done twice, nothing is left running, and the session goes on.
 //!
-//! `fixture` polls a future so many times and drops it, from no poll up to its end. Then it checks what the store has,
-//! that no task is left, and that the session answers the next text.
+//! `fixture` polls a future so many times and drops it, from no poll up to its end. Then it checks
+//! what the store has, that no task is left, and that the session answers the next text.
 #![cfg(feature = "sqlite")]
 
 mod fixture;

@@ -207,7 +207,8 @@ async fn a_message_beside_a_no_is_bounded_and_a_blank_one_is_none() {
     let request = gate.approval_request().await;
     let deny = |message: &str| Decision::DenyWith { message: message.into() };
     let max_bytes = Limits::default().max_denial_bytes;
-    // It is measured as the model reads it: a control character takes six bytes there, and the quotes two.
+    // It is measured as the model reads it: a control character takes six bytes there, and the
+    // quotes two.
     for (message, bytes) in [("x".repeat(max_bytes), max_bytes + 2), ("\u{1}".repeat(200), 1_202)] {
         let refused = gate.session.decide(&request, deny(&message)).await;
         assert_eq!(refused, Err(DecisionError::MessageTooLong { bytes, max_bytes }));

@@ -1,5 +1,5 @@
-//! Denied, denied with a message, expired, unreachable and dismissed stay five different ends. The model, the ledger,
-//! the screen and the person see them apart, in both languages.
+//! Denied, denied with a message, expired, unreachable and dismissed stay five different ends. The
+//! model, the ledger, the screen and the person see them apart, in both languages.
 
 use std::{collections::HashSet, time::Duration};
 

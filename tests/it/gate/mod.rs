@@ -1,7 +1,8 @@
-//! Nothing that must be confirmed runs unasked, twice, late or changed, and each reader is told the same about it.
+//! Nothing that must be confirmed runs unasked, twice, late or changed, and each reader is told the
+//! same about it.
 //!
-//! `Gate` is a runtime with tools that ask, a model that the test drives by hand, and one session of Kim's. Its end
-//! checks the invariant from the ledger alone (`check_ledger`).
+//! `Gate` is a runtime with tools that ask, a model that the test drives by hand, and one session
+//! of Kim's. Its end checks the invariant from the ledger alone (`check_ledger`).
 //!
 //! - `answers` tests the five answers, and which one wins where several come.
 //! - `ends` tests that five ends of a call stay apart.
@@ -162,7 +163,8 @@ impl Gate {
         self.probe.approval_request().await
     }
 
-    /// Ends the turn and gives what the model was told of the last call: its own arguments, and the envelope.
+    /// Ends the turn and gives what the model was told of the last call: its own arguments, and the
+    /// envelope.
     async fn told(&mut self, turn: Turn) -> (Value, Value) {
         let told = last_call(&self.script.next().await_and_say("Well.").await);
         turn.ended().await.unwrap();
@@ -195,7 +197,8 @@ impl Gate {
         self.store.connection().values().into_keys().collect()
     }
 
-    /// Ends the runtime. What the ledger has must then be true whatever happened: see [`check_ledger`].
+    /// Ends the runtime. What the ledger has must then be true whatever happened: see
+    /// [`check_ledger`].
     async fn shutdown(self) -> MemoryStore {
         check_ledger(&self.runtime).await;
         self.runtime.shutdown().await.unwrap();
@@ -235,8 +238,8 @@ fn last_call(messages: &[PromptMessage]) -> (Value, Value) {
     (serde_json::from_str(arguments).unwrap(), serde_json::from_str(envelope).unwrap())
 }
 
-/// Checks the invariant from the ledger alone. Both tools must be confirmed, so the session's user approved each call
-/// that ran: before, in time, with exactly these arguments, and once.
+/// Checks the invariant from the ledger alone. Both tools must be confirmed, so the session's user
+/// approved each call that ran: before, in time, with exactly these arguments, and once.
 async fn check_ledger(runtime: &Runtime) {
     for row in runtime.ledger(&LedgerFilter::default()).await.unwrap() {
         let ran = matches!(row.outcome, Some(ToolOutcome::Ok(_)));

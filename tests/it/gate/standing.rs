@@ -241,8 +241,8 @@ async fn a_session_that_was_created_is_opened_though_the_stores_reply_was_lost()
     assert!(session.state().await.unwrap().messages.is_empty());
 }
 
-/// The user gave it where a person can be asked; it holds where none can. A closed screen is another matter: no person
-/// sees its effects there.
+/// The user gave it where a person can be asked; it holds where none can. A closed screen is
+/// another matter: no person sees its effects there.
 #[tokio::test]
 async fn it_covers_a_turn_in_which_no_person_can_be_asked_but_not_one_that_was_dismissed() {
     let mut gate = given().await;

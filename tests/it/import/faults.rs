@@ -1,4 +1,5 @@
-//! An import whose store fails or whose actor is lost is there as a whole, or not at all. Its caller is told which.
+//! An import whose store fails or whose actor is lost is there as a whole, or not at all. Its
+//! caller is told which.
 
 use madang::{
     Error,

@@ -1,9 +1,11 @@
-//! A chat can begin with a history that was kept elsewhere: all of it or nothing, as text and nothing else.
+//! A chat can begin with a history that was kept elsewhere: all of it or nothing, as text and
+//! nothing else.
 //!
 //! - `beside` imports twice at once, and beside a turn.
 //! - `faults` lets the store fail, and loses the actor.
 //! - `hostile` imports texts that look like calls, approvals and notices.
-//! - `readers` reads an imported history live, later, after a restart, and after its user was forgotten.
+//! - `readers` reads an imported history live, later, after a restart, and after its user was
+//!   forgotten.
 
 mod beside;
 mod faults;

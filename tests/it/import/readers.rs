@@ -1,4 +1,5 @@
-//! Readers get an imported history as events with cursors, live, later and after a restart; and it is forgotten.
+//! Readers get an imported history as events with cursors, live, later and after a restart; and it
+//! is forgotten.
 #![cfg(feature = "sqlite")]
 
 use std::path::Path;

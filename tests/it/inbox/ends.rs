@@ -135,7 +135,8 @@ async fn nothing(_: Nothing, _: &mut MemoryConnection, _: &ToolContext) -> ToolR
 
 #[tokio::test]
 async fn a_request_whose_pipeline_panics_does_not_stay_open_in_an_inbox() {
-    // It is asked for its resource when the question is written, and again when "always" is recorded.
+    // It is asked for its resource when the question is written, and again when "always" is
+    // recorded.
     static ASKED: AtomicUsize = AtomicUsize::new(0);
     fn resource(_: &Nothing, _: &ToolContext) -> Option<Resource> {
         assert!(ASKED.fetch_add(1, Relaxed) < 2, "the tool breaks");

@@ -1,4 +1,5 @@
-//! An inbox: a person sees and decides on any device what is asked in any session, and hears how it ended.
+//! An inbox: a person sees and decides on any device what is asked in any session, and hears how it
+//! ended.
 //!
 //! - `told` tests what an inbox tells, and on how many devices.
 //! - `ends` tests requests that end without a person, and the death of an actor.

@@ -1,4 +1,5 @@
-//! Models stand apart: what one wants back, its full queue and its failing actor are those of no other.
+//! Models stand apart: what one wants back, its full queue and its failing actor are those of no
+//! other.
 
 use madang::{
     Health, Limits, error::TurnError, event::EventKind, ledger::LedgerFilter, model::ModelError,
@@ -66,7 +67,8 @@ async fn a_full_queue_of_one_model_holds_back_no_turn_of_another() {
     let running = sessions[0].send_with("1", asking("second")).await.unwrap();
     let first_of_second = three.next(1).await;
     let waiting = sessions[1].send_with("2", asking("second")).await.unwrap();
-    // The queue of the second is full: its turn goes on to the third, and one of the first is not held back.
+    // The queue of the second is full: its turn goes on to the third, and one of the first is not
+    // held back.
     let next = sessions[2].send_with("3", asking("second")).await.unwrap();
     three.next(2).await.say("From the third.");
     assert_eq!(next.text().await.unwrap(), "From the third.");

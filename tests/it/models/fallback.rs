@@ -1,4 +1,5 @@
-//! The next model is asked where one is overloaded or unreachable and has said nothing, and else none.
+//! The next model is asked where one is overloaded or unreachable and has said nothing, and else
+//! none.
 
 use madang::{
     Limits,

@@ -1,5 +1,6 @@
-//! Several models in one runtime. Each turn asks the model that it chose, or the next one where that is overloaded or
-//! unreachable and has said nothing. Messages and calls say which model they come from.
+//! Several models in one runtime. Each turn asks the model that it chose, or the next one where
+//! that is overloaded or unreachable and has said nothing. Messages and calls say which model they
+//! come from.
 //!
 //! `Three` is a runtime with three models that the test drives by hand.
 //!

@@ -1,4 +1,5 @@
-//! The next runtime: a turn goes on with its own model, and with the first where that is here no more.
+//! The next runtime: a turn goes on with its own model, and with the first where that is here no
+//! more.
 
 use std::{path::Path, sync::Arc};
 

@@ -1,7 +1,8 @@
 //! What the servers of other people send: answers and refusals of each, and what must come of them.
 //!
-//! The rows are files, one a server or two, written by us after what these servers send. `row` reads them, `server`
-//! answers by them, and `outcome` asks a model and writes down what came of it in the words of a row.
+//! The rows are files, one a server or two, written by us after what these servers send. `row`
+//! reads them, `server` answers by them, and `outcome` asks a model and writes down what came of it
+//! in the words of a row.
 
 mod outcome;
 mod row;

@@ -25,7 +25,8 @@ use crate::remote::mock::{KEY, PATIENCE};
 /// What came of a row.
 #[derive(Debug)]
 pub(super) struct Outcome {
-    /// What the model thought, said and called, how its last turn ended, and how often it was asked.
+    /// What the model thought, said and called, how its last turn ended, and how often it was
+    /// asked.
     pub(super) lines: Vec<String>,
     /// What the person was told of a failure.
     pub(super) told: String,

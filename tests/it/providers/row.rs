@@ -1,6 +1,7 @@
 //! A row: what a server sends, and what must come of it.
 //!
-//! A file begins with `server NAME VERSION` and `format PROVIDER`. A row is its name, replies, and what must come:
+//! A file begins with `server NAME VERSION` and `format PROVIDER`. A row is its name, replies, and
+//! what must come:
 //!
 //! ```text
 //! == name
@@ -9,7 +10,8 @@
 //! >> what must come, a line each
 //! ```
 //!
-//! Of `events` each line of JSON is an event, a comment is closed, and other lines stand as they are.
+//! Of `events` each line of JSON is an event, a comment is closed, and other lines stand as they
+//! are.
 
 use madang::model::remote::Provider;
 
@@ -85,7 +87,8 @@ fn read(server: &str, provider: Provider, text: &str) -> Row {
             }
         }
     }
-    // Where calls ran, the second reply is a text of our own; and a row that says nothing else is asked once a reply.
+    // Where calls ran, the second reply is a text of our own; and a row that says nothing else is
+    // asked once a reply.
     let calls = row.expected.iter().any(|line| line.starts_with("calls "));
     let ends = |line: &String| line.starts_with("answers ") || line.starts_with("fails ");
     if calls && !row.expected.iter().any(ends) {

@@ -61,7 +61,8 @@ impl Server {
             script.0.pop_front()
         };
         let reply = reply.unwrap_or_else(|| last(path));
-        // Without a length the end of the connection is the end of the body, and a cut one lacks its last chunk.
+        // Without a length the end of the connection is the end of the body, and a cut one lacks
+        // its last chunk.
         let head = format!("HTTP/1.1 {} Row\r\nconnection: close\r\n", reply.status);
         let headers: String = reply.headers.iter().map(|header| format!("{header}\r\n")).collect();
         let head = format!("{head}{headers}transfer-encoding: chunked\r\n\r\n");

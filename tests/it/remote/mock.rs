@@ -28,7 +28,8 @@ pub(crate) struct Asked {
 /// How a request is answered.
 #[derive(Debug)]
 pub(crate) enum Reply {
-    /// A response with this first line and these headers, and a body; then the connection is closed.
+    /// A response with this first line and these headers, and a body; then the connection is
+    /// closed.
     Whole(&'static str, String),
     /// A stream that ends in order.
     Stream(String),

@@ -2,7 +2,8 @@
 //!
 //! - `mock` is a provider on a socket: it keeps each request, and answers as the test says.
 //! - `speech` writes texts, thoughts, calls and ends in the format of each provider.
-//! - `refused` tests refused requests: which the model sends again, how often, and what the person is told.
+//! - `refused` tests refused requests: which the model sends again, how often, and what the person
+//!   is told.
 
 pub(crate) mod mock;
 mod refused;
@@ -172,7 +173,8 @@ async fn wrong_json_is_bad_output() {
     }
 }
 
-/// A cancelled turn closes its connection at once. The machine may be busy for a while, so the soonest of some tries counts.
+/// A cancelled turn closes its connection at once. The machine may be busy for a while, so the
+/// soonest of some tries counts.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_dismissed_turn_closes_its_connection_within_100_ms() {
     for provider in ALL {

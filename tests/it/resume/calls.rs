@@ -107,7 +107,8 @@ fn a_transaction_that_was_cut_off_left_nothing_and_its_row_is_written_once() {
     let mut life = world.start();
     life.run(async |life| {
         let (_, mut probe) = life.session().await;
-        // Nothing of the call was in the ledger, so the completion that asked for it counts as unfinished.
+        // Nothing of the call was in the ledger, so the completion that asked for it counts as
+        // unfinished.
         assert_eq!(life.ledger().await.len(), 0);
         life.model_calls("", &["slow_note"]).await;
         life.gate.begun(1).await;

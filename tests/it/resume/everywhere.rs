@@ -1,4 +1,5 @@
-//! The process ends behind every single commit of a turn, one world for each; every world comes to the same end.
+//! The process ends behind every single commit of a turn, one world for each; every world comes to
+//! the same end.
 
 use std::{
     collections::BTreeMap,
@@ -27,7 +28,8 @@ use tokio_util::sync::CancellationToken;
 use super::life::{Life, World, ask};
 use crate::support::wanted;
 
-/// A model that goes by what it reads, as a real one does: everything at once, then a mail, then an answer.
+/// A model that goes by what it reads, as a real one does: everything at once, then a mail, then an
+/// answer.
 #[derive(Debug)]
 struct ByReading;
 
@@ -99,8 +101,8 @@ impl Steps for Images {
     }
 }
 
-/// Lives until the turn has ended, saying yes to everything. Gives the images of each commit on the way. What was
-/// recorded as begun or ended before does not begin in this life.
+/// Lives until the turn has ended, saying yes to everything. Gives the images of each commit on the
+/// way. What was recorded as begun or ended before does not begin in this life.
 fn lives_on(world: &World, begins: bool) -> (Life, Vec<PathBuf>) {
     let taken = Arc::<Mutex<Vec<_>>>::default();
     let images = Images { path: world.path(), taken: taken.clone() };

@@ -1,4 +1,5 @@
-//! Inboxes: a request that a crash left open stands in its user's inbox after the next start, and can be decided.
+//! Inboxes: a request that a crash left open stands in its user's inbox after the next start, and
+//! can be decided.
 
 use std::sync::Arc;
 

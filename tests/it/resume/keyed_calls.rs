@@ -1,4 +1,5 @@
-//! Calls with a key: repeated after a crash, a call gives the end that it has, and never runs again.
+//! Calls with a key: repeated after a crash, a call gives the end that it has, and never runs
+//! again.
 
 use madang::approval::{ApprovalRequest, Decision};
 use madang::{

@@ -1,5 +1,6 @@
-//! Lives of a runtime on one database. After a crash the next life begins with the bytes that were in the file at that
-//! moment, as it would after `kill -9`. Whatever the dying life still does, it does to a file without readers.
+//! Lives of a runtime on one database. After a crash the next life begins with the bytes that were
+//! in the file at that moment, as it would after `kill -9`. Whatever the dying life still does, it
+//! does to a file without readers.
 
 use std::{
     collections::BTreeMap,
@@ -304,8 +305,8 @@ pub(super) fn effects(rows: &[LedgerRow]) -> BTreeMap<String, Option<Effect>> {
 #[derive(Deserialize, JsonSchema)]
 struct Nothing {}
 
-/// `note` and `slow_note` write in the transaction, `save` and `slow_save` the same after a question; `mail` and
-/// `slow_mail` write elsewhere; `look` and `slow_look` read.
+/// `note` and `slow_note` write in the transaction, `save` and `slow_save` the same after a
+/// question; `mail` and `slow_mail` write elsewhere; `look` and `slow_look` read.
 pub(super) fn tools() -> Vec<Arc<dyn tool::Tool>> {
     let write = |tool: TypedTool<Nothing>| tool.effect(EffectPolicy::Write);
     let stored = |name| tool::with(Named(name)).transactional(name, "Writes a row.", Named::note);

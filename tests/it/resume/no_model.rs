@@ -1,4 +1,5 @@
-//! Starts without a model: an open turn outlasts any number of them, and a later start with a model goes on with it.
+//! Starts without a model: an open turn outlasts any number of them, and a later start with a model
+//! goes on with it.
 
 use madang::{
     Error,

@@ -1,4 +1,5 @@
-//! Consent is sealed: a program that can write the database and has no key makes no call run, and takes no user's chat.
+//! Consent is sealed: a program that can write the database and has no key makes no call run, and
+//! takes no user's chat.
 
 use std::{path::Path, sync::Arc};
 

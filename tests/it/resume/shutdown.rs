@@ -1,4 +1,5 @@
-//! An orderly end: nothing is cut off that runs, nothing is answered for the person, and the next start goes on.
+//! An orderly end: nothing is cut off that runs, nothing is answered for the person, and the next
+//! start goes on.
 
 use std::time::{Duration, SystemTime};
 
@@ -232,7 +233,8 @@ async fn a_clearing_that_came_before_the_end_is_stored_and_answered() {
         let opens = async || runtime.user("kim").unwrap().session("new").await;
         while !matches!(opens().await, Err(Error::Closed)) {}
         let session = runtime.user("kim").unwrap().session("s").await.unwrap();
-        // This one thread goes on with the shutdown when the message is on its way to the chat, which still sleeps.
+        // This one thread goes on with the shutdown when the message is on its way to the chat,
+        // which still sleeps.
         drop(runs);
         let paused = store.pause().await;
         let wakes_store = async {
@@ -317,7 +319,8 @@ fn threads_that_end_without_an_orderly_end_dismiss_nothing() {
         life.model_calls("", &["save"]).await;
         probe.approval_request().await
     });
-    // As where an embedder's `main` returns: the store has let go of its lock, and no answer was no.
+    // As where an embedder's `main` returns: the store has let go of its lock, and no answer was
+    // no.
     life.end();
     let mut life = world.start();
     life.run(async |life| {

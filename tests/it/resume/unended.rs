@@ -1,4 +1,5 @@
-//! A store that takes no end when a runtime starts: the calls that the process before left open end as soon as it does.
+//! A store that takes no end when a runtime starts: the calls that the process before left open end
+//! as soon as it does.
 
 use std::{
     sync::{

@@ -1,4 +1,5 @@
-//! A key makes a call without a model harmless to repeat: callers of one key get one call and its one end.
+//! A key makes a call without a model harmless to repeat: callers of one key get one call and its
+//! one end.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! A call without a model that its caller follows. `keys`: it is harmless to repeat. `unrecorded`: the store fails.
+//! A call without a model that its caller follows. `keys`: it is harmless to repeat. `unrecorded`:
+//! the store fails.
 
 mod keys;
 mod unrecorded;
@@ -19,8 +20,8 @@ use crate::support::{PATIENCE, kim, kind};
 
 const TOOLS: [&str; 5] = ["look", "note", "mail", "save", "burn"];
 
-/// A runtime with a tool of each kind, whose handlers wait at the gate. `look` reads, `note` writes in the transaction,
-/// `mail` elsewhere; `save` and `burn` do the same after a question.
+/// A runtime with a tool of each kind, whose handlers wait at the gate. `look` reads, `note` writes
+/// in the transaction, `mail` elsewhere; `save` and `burn` do the same after a question.
 struct Calls {
     runtime: Runtime,
     gate: Gate,

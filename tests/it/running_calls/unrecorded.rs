@@ -1,4 +1,5 @@
-//! The store does not take the end of a call without a model: its caller hears so, and the ledger gets an end later.
+//! The store does not take the end of a call without a model: its caller hears so, and the ledger
+//! gets an end later.
 
 use std::{
     sync::{
@@ -20,7 +21,8 @@ use tokio::time::{sleep, timeout};
 use super::{Calls, call, ended, keyed};
 use crate::support::{PATIENCE, kind};
 
-/// The paused clock passes this once no task has anything else to do: an end is tried again meanwhile.
+/// The paused clock passes this once no task has anything else to do: an end is tried again
+/// meanwhile.
 const PAUSES: Duration = Duration::from_secs(20);
 
 /// Fails to begin any transaction, or to read, while that is set.

@@ -1,6 +1,8 @@
-//! A watcher sees each turn, completion and call, its end and its cost, and never the text of a user, model or tool.
+//! A watcher sees each turn, completion and call, its end and its cost, and never the text of a
+//! user, model or tool.
 //!
-//! - `watchers` keeps the spans and the metrics of one thread, so that tests run beside one another.
+//! - `watchers` keeps the spans and the metrics of one thread, so that tests run beside one
+//!   another.
 //! - `commits` tests what is measured of the store.
 
 mod commits;

@@ -1,4 +1,5 @@
-//! The watchers of a runtime, for one thread: a subscriber that keeps spans, and a recorder that keeps metrics.
+//! The watchers of a runtime, for one thread: a subscriber that keeps spans, and a recorder that
+//! keeps metrics.
 
 use std::{
     collections::BTreeMap,

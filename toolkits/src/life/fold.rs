@@ -3,7 +3,8 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Folds a text for comparing. Texts that are shown or stored stay as written.
 pub(super) fn fold(text: &str) -> String {
-    // An invisible character would make equal words differ. Some systems hand over Hangul in its decomposed form.
+    // An invisible character would make equal words differ. Some systems hand over Hangul in its
+    // decomposed form.
     let visible = text.trim().chars().flat_map(char::to_lowercase).filter(|c| !is_invisible(*c));
     let mut folded = String::with_capacity(text.len());
     for c in visible.nfc() {
@@ -17,7 +18,8 @@ pub(super) fn fold(text: &str) -> String {
     folded
 }
 
-/// Returns whether a character is invisible: a control, a joiner, a mark of direction, a filler, a selector or a tag.
+/// Returns whether a character is invisible: a control, a joiner, a mark of direction, a filler, a
+/// selector or a tag.
 const fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{0}'..='\u{8}' | '\u{e}'..='\u{1f}' | '\u{7f}'..='\u{84}' | '\u{86}'..='\u{9f}' | '\u{ad}' | '\u{34f}'

@@ -111,8 +111,8 @@ impl From<Origin> for OriginColumns {
 }
 
 words! {
-    /// The frame of a habit, from avoiding something to an identity. The rules, not the schema, decide which are
-    /// allowed.
+    /// The frame of a habit, from avoiding something to an identity. The rules, not the schema,
+    /// decide which are allowed.
     pub enum FrameLevel {
         /// Away from something.
         L0 = "L0",

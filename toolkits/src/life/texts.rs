@@ -1,4 +1,5 @@
-//! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons are with the rules.
+//! Every sentence of the toolkit that a person may see, in Korean and English. The English reasons
+//! are with the rules.
 use madang::{event::quoted, language::Particle, tool::Locale};
 
 use super::{

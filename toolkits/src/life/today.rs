@@ -5,8 +5,8 @@ use madang::Timestamp;
 use super::rules::LifeViolation;
 use madang::tool::ToolContext;
 
-/// Returns the calendar day of a moment in a time zone, which is an IANA name or a POSIX rule. An unknown zone counts
-/// as UTC, but a runtime refuses one.
+/// Returns the calendar day of a moment in a time zone, which is an IANA name or a POSIX rule. An
+/// unknown zone counts as UTC, but a runtime refuses one.
 pub fn today(now: Timestamp, time_zone: &str) -> Date {
     let zone = TimeZone::get(time_zone).or_else(|_| TimeZone::posix(time_zone));
     let zone = zone.unwrap_or(TimeZone::UTC);

@@ -1,8 +1,8 @@
 //! Types that are one word of a closed list.
 
 /// Makes an enum whose variants are words: for serde, for the store, and in the plain schema
-/// `{"type":"string","enum":[..]}`. The derive would make a schema of each word's documentation, which costs a model
-/// tokens and is of no use to it.
+/// `{"type":"string","enum":[..]}`. The derive would make a schema of each word's documentation,
+/// which costs a model tokens and is of no use to it.
 macro_rules! words {
     ($(#[$meta:meta])* pub enum $kind:ident { $($(#[$of:meta])* $variant:ident = $word:literal,)* }) => {
         $(#[$meta])*

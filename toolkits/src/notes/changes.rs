@@ -64,8 +64,9 @@ pub enum ChangesError {
     },
 }
 
-/// The committed changes of one user's notes from when this was created, each once and in order. A slow reader loses
-/// only changes that are older than the last 10,000, and receives [`Change::Missed`] for them.
+/// The committed changes of one user's notes from when this was created, each once and in order. A
+/// slow reader loses only changes that are older than the last 10,000, and receives
+/// [`Change::Missed`] for them.
 #[derive(Debug)]
 pub struct Changes {
     store: SqliteStore,
@@ -116,7 +117,8 @@ impl Changes {
     async fn look(&mut self) -> Result<(), ChangesError> {
         let mut reader = self.store.reader().await?;
         let db = lent(reader.connection())?;
-        // The bounds are read before the rows. A commit in between is among the rows, or comes with the next look.
+        // The bounds are read before the rows. A commit in between is among the rows, or comes with
+        // the next look.
         let (oldest, newest): (Option<i64>, Option<i64>) =
             sqlx::query_as("SELECT min(number), max(number) FROM notes_changes")
                 .fetch_one(&mut *db)

@@ -3,12 +3,14 @@ use unicode_normalization::UnicodeNormalization;
 
 /// Folds a text for comparing. Texts that are shown or stored stay as written.
 pub(super) fn fold(text: &str) -> String {
-    // Upper case comes first, because it unites letters that have several lower cases, such as sigma, or ß and ss.
+    // Upper case comes first, because it unites letters that have several lower cases, such as
+    // sigma, or ß and ss.
     let visible = text.trim().chars().filter(|c| !is_invisible(*c));
     visible.flat_map(char::to_uppercase).flat_map(char::to_lowercase).nfc().collect()
 }
 
-/// Returns whether a character is invisible. Such a one would make equal words differ, or turn a line around.
+/// Returns whether a character is invisible. Such a one would make equal words differ, or turn a
+/// line around.
 pub(super) const fn is_invisible(c: char) -> bool {
     matches!(c, '\u{00ad}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }

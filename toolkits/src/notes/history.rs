@@ -19,7 +19,8 @@ pub enum Location {
 }
 
 impl Location {
-    /// Returns the page that is shown, in the tree or with its blocks. Returns `None` for the tree of all pages.
+    /// Returns the page that is shown, in the tree or with its blocks. Returns `None` for the tree
+    /// of all pages.
     pub fn page(self) -> Option<PageId> {
         match self {
             Self::Index => None,
@@ -42,7 +43,8 @@ impl VisitHistory {
         self.visits.get(self.at).copied()
     }
 
-    /// Visits a place, and forgets the places that were ahead. A visit to the shown place changes nothing.
+    /// Visits a place, and forgets the places that were ahead. A visit to the shown place changes
+    /// nothing.
     pub fn visit(&mut self, place: Location) {
         if self.current() == Some(place) {
             return;
@@ -54,12 +56,14 @@ impl VisitHistory {
         self.at = self.visits.len() - 1;
     }
 
-    /// Goes back to the nearest place for which `is_there` is true. Returns `None` and stays if there is none.
+    /// Goes back to the nearest place for which `is_there` is true. Returns `None` and stays if
+    /// there is none.
     pub fn back(&mut self, is_there: impl Fn(Location) -> bool) -> Option<Location> {
         self.go((0..self.at).rev(), is_there)
     }
 
-    /// Goes forward to the nearest place for which `is_there` is true. Returns `None` and stays if there is none.
+    /// Goes forward to the nearest place for which `is_there` is true. Returns `None` and stays if
+    /// there is none.
     pub fn forward(&mut self, is_there: impl Fn(Location) -> bool) -> Option<Location> {
         self.go(self.at + 1..self.visits.len(), is_there)
     }
@@ -69,8 +73,8 @@ impl VisitHistory {
         &self.visits
     }
 
-    /// Goes to the first of these that shows another place. After pages were deleted, the same place may come twice in
-    /// a row.
+    /// Goes to the first of these that shows another place. After pages were deleted, the same
+    /// place may come twice in a row.
     fn go(
         &mut self,
         mut ways: impl Iterator<Item = usize>,

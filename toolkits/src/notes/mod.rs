@@ -1,8 +1,9 @@
 //! The toolkit `notes`: pages of nested blocks, mirrored as Markdown files.
 //!
-//! A call goes from a tool ([`tools()`]) to the [`repository`], which checks the [`rules`], writes, and records the
-//! change in the same transaction. After the commit, [`Changes`] reports it to screens, and `mirror` writes the files
-//! of the changed pages. A screen of the application uses the same repository:
+//! A call goes from a tool ([`tools()`]) to the [`repository`], which checks the [`rules`], writes,
+//! and records the change in the same transaction. After the commit, [`Changes`] reports it to
+//! screens, and `mirror` writes the files of the changed pages. A screen of the application uses
+//! the same repository:
 //!
 //! ```no_run
 //! # use madang::UserId;
@@ -42,16 +43,17 @@ pub use changes::{Change, Changes, ChangesError};
 pub use repository::{NotesError, NotesRepository};
 pub use tools::tools;
 
-/// The tables of the toolkit. Their versions are kept in a table of their own, `_notes_migrations`, because an embedder
-/// may have migrations in the same file.
+/// The tables of the toolkit. Their versions are kept in a table of their own, `_notes_migrations`,
+/// because an embedder may have migrations in the same file.
 pub static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
     let mut migrator = sqlx::migrate!("src/notes/migrations");
     migrator.dangerous_set_table_name("_notes_migrations");
     migrator
 });
 
-/// The statements that erase the rows of a user, `$1`, for [`Forget::tables`](madang::ledger::Forget::tables). The last
-/// two tidy the full-text indexes, which otherwise keep deleted words.
+/// The statements that erase the rows of a user, `$1`, for
+/// [`Forget::tables`](madang::ledger::Forget::tables). The last two tidy the full-text indexes,
+/// which otherwise keep deleted words.
 pub const FORGET: [&str; 9] = [
     "DELETE FROM notes_blocks WHERE page IN (SELECT number FROM notes_pages WHERE user_id = $1)",
     "DELETE FROM notes_title_words WHERE rowid IN (SELECT number FROM notes_pages WHERE user_id = $1)",

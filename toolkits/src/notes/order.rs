@@ -1,7 +1,7 @@
 //! The fractional order of blocks under one parent.
 
-/// Returns a place between two neighbours. Returns `None` if no number is between them. The neighbours must then be
-/// spread.
+/// Returns a place between two neighbours. Returns `None` if no number is between them. The
+/// neighbours must then be spread.
 pub(super) fn between(before: Option<f64>, after: Option<f64>) -> Option<f64> {
     let place = match (before, after) {
         (None, None) => 1.0,

@@ -1,8 +1,10 @@
-//! Turns texts into words for SQLite's full-text index, turns queries into its expressions, and ranks hits.
+//! Turns texts into words for SQLite's full-text index, turns queries into its expressions, and
+//! ranks hits.
 //!
-//! Korean words run on into their endings, so a query matches any part of a word. Runs of syllables are indexed twice,
-//! as single syllables and as overlapping pairs. A query of one syllable searches single ones. A longer one searches a
-//! phrase of pairs. Words of other scripts are found by their beginnings.
+//! Korean words run on into their endings, so a query matches any part of a word. Runs of syllables
+//! are indexed twice, as single syllables and as overlapping pairs. A query of one syllable
+//! searches single ones. A longer one searches a phrase of pairs. Words of other scripts are found
+//! by their beginnings.
 use super::fold::fold;
 
 /// The columns of a text in the index.
@@ -53,7 +55,8 @@ impl Scope<'_> {
     }
 }
 
-/// Returns the expression that matches texts with every word of a query, or `None` for a query without words.
+/// Returns the expression that matches texts with every word of a query, or `None` for a query
+/// without words.
 pub(super) fn expression(query: &str, scope: Scope<'_>) -> Option<String> {
     let query = fold(query);
     let parts: Vec<_> = segments(&query)
@@ -72,8 +75,9 @@ pub(super) fn expression(query: &str, scope: Scope<'_>) -> Option<String> {
     Some(format!("{} AND scope : \"{}\"", parts.join(" AND "), scope.word()))
 }
 
-/// Ranks the hits of a query. The smallest rank is the best. A text that is the query comes first, then one that begins
-/// with it, then one with a word that does, and then others. Shorter texts come first.
+/// Ranks the hits of a query. The smallest rank is the best. A text that is the query comes first,
+/// then one that begins with it, then one with a word that does, and then others. Shorter texts
+/// come first.
 pub(super) fn ranking(query: &str) -> impl Fn(&str) -> (u8, usize) {
     let query = fold(query);
     move |text| {
@@ -132,8 +136,8 @@ fn push(column: &mut String, word: &str) {
     column.push_str(word);
 }
 
-/// Returns whether a character carries meaning alone: Hangul, Han, kana, scripts of south-east Asia without spaces, and
-/// emoji.
+/// Returns whether a character carries meaning alone: Hangul, Han, kana, scripts of south-east Asia
+/// without spaces, and emoji.
 const fn is_syllable(c: char) -> bool {
     matches!(c,
         '\u{1100}'..='\u{11ff}' | '\u{3130}'..='\u{318f}' | '\u{ac00}'..='\u{d7ff}'

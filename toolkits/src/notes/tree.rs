@@ -8,8 +8,8 @@ pub(super) struct Node {
     pub(super) parent: Option<i64>,
 }
 
-/// Returns the index in `nodes` of each block in reading order, with its depth. Siblings keep their given order. Blocks
-/// that cannot be reached from the outermost level are left out.
+/// Returns the index in `nodes` of each block in reading order, with its depth. Siblings keep their
+/// given order. Blocks that cannot be reached from the outermost level are left out.
 pub(super) fn reading_order(nodes: &[Node]) -> Vec<(usize, usize)> {
     let mut children: HashMap<Option<i64>, Vec<usize>> = HashMap::new();
     for (place, node) in nodes.iter().enumerate().rev() {

@@ -1,5 +1,6 @@
-//! Tests every tool that writes entries, with texts of any size. From envelopes alone, a model names each entry, reads
-//! it in parts, changes it and ends it. Fails for a registered tool without a row here.
+//! Tests every tool that writes entries, with texts of any size. From envelopes alone, a model
+//! names each entry, reads it in parts, changes it and ends it. Fails for a registered tool without
+//! a row here.
 
 use std::collections::{BTreeMap, BTreeSet};
 

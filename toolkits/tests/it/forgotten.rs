@@ -48,8 +48,8 @@ impl Life {
         Self { runtime, session, script }
     }
 
-    /// Runs a turn with one call and gives this answer to its question. Returns whether a question came, and the end of
-    /// the call.
+    /// Runs a turn with one call and gives this answer to its question. Returns whether a question
+    /// came, and the end of the call.
     async fn calls(
         &mut self,
         name: &str,

@@ -1,4 +1,5 @@
-//! Tests that a call with any JSON from model, tool or person has an end, and its records can be read.
+//! Tests that a call with any JSON from model, tool or person has an end, and its records can be
+//! read.
 
 use std::{
     path::Path,

@@ -1,4 +1,5 @@
-//! Tests the life toolkit on a real database, through the runtime: each tool, and the rules of habits.
+//! Tests the life toolkit on a real database, through the runtime: each tool, and the rules of
+//! habits.
 
 use std::collections::BTreeMap;
 

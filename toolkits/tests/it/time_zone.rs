@@ -1,4 +1,5 @@
-//! Tests that a day is the user's: by turn, by user, by runtime, and at both sides of the date line.
+//! Tests that a day is the user's: by turn, by user, by runtime, and at both sides of the date
+//! line.
 
 use std::sync::Arc;
 

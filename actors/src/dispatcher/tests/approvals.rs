@@ -1,4 +1,5 @@
-//! What an approval is bound to on its way to the handler: what would run is hashed again, in time, once.
+//! What an approval is bound to on its way to the handler: what would run is hashed again, in time,
+//! once.
 
 use serde_json::{Value, json};
 
@@ -110,7 +111,8 @@ async fn an_approval_waits_for_a_permit_no_longer_than_it_counts() {
     test.at_rest().await;
 }
 
-/// Without the dispatcher's own look at the time the store still refuses, and a transactional handler is undone.
+/// Without the dispatcher's own look at the time the store still refuses, and a transactional
+/// handler is undone.
 #[tokio::test]
 async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leaves_nothing() {
     let gate = Gate::new();

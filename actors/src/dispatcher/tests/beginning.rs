@@ -92,7 +92,8 @@ async fn a_withdrawn_question_waits_for_no_person_any_more() {
 
 static ABOUT_TO_RUN: OnceLock<Arc<DispatchRequest>> = OnceLock::new();
 
-/// The user leaves when the resource of the call is asked for: after its approval, before its handler.
+/// The user leaves when the resource of the call is asked for: after its approval, before its
+/// handler.
 fn leaves_now(_: &Value) -> Option<Resource> {
     let stop = CancelCause::Dismissed(OnDismiss::Stop);
     ABOUT_TO_RUN.get()?.cancellation.clone().cancel(stop);

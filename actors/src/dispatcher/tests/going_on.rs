@@ -63,7 +63,8 @@ pub(super) async fn asked(test: &TestRuntime) -> (OneCall, LedgerRow) {
     (call, row)
 }
 
-/// Makes a call that is approved, and left while another call had the only permit; the gate lets that one go.
+/// Makes a call that is approved, and left while another call had the only permit; the gate lets
+/// that one go.
 pub(super) async fn approved() -> (TestRuntime, Runs, Gate, OneCall, LedgerRow) {
     decided(Decision::Approve).await
 }

@@ -1,5 +1,6 @@
-//! Calls through the dispatcher, with the memory store below and fake tools inside. They cover the rows of the dispatch
-//! table, questions, bounds, late ends, and what is left when an actor is killed.
+//! Calls through the dispatcher, with the memory store below and fake tools inside. They cover the
+//! rows of the dispatch table, questions, bounds, late ends, and what is left when an actor is
+//! killed.
 //!
 //! - Before the handler: `preparing`, `shown`, `approvals`, `standing`, `moments`, `resources`.
 //! - The handler and its end: `beginning`, `late`, `doubts`, `going_on`.

@@ -1,4 +1,5 @@
-//! What counts at one moment of the day: an approval until it expires, a step if another was taken at the same time.
+//! What counts at one moment of the day: an approval until it expires, a step if another was taken
+//! at the same time.
 
 use std::sync::Arc;
 
@@ -125,7 +126,8 @@ async fn an_end_that_was_lost_is_not_taken_for_the_step_before_it_of_the_same_mo
     assert_eq!(test.ledger().await[0].effect, Some(Effect::Committed), "it was written later");
 }
 
-/// Its end is recorded behind it: another call on the same resource must not be recorded before, nor a person resolve it.
+/// Its end is recorded behind it: another call on the same resource must not be recorded before,
+/// nor a person resolve it.
 #[tokio::test]
 async fn a_call_that_could_not_begin_holds_what_it_took_until_its_end_is_recorded() {
     let test = TestRuntime::new([FakeTool::write("mail")]).await;

@@ -1,4 +1,5 @@
-//! What comes before a handler is given the transaction: its slow work, and the wait for the transaction itself.
+//! What comes before a handler is given the transaction: its slow work, and the wait for the
+//! transaction itself.
 
 use serde_json::{Map, Value, json};
 
@@ -66,7 +67,8 @@ impl Tool for Slow {
     }
 }
 
-/// A call that has all that it needs but the transaction, which another has until it is told to end.
+/// A call that has all that it needs but the transaction, which another has until it is told to
+/// end.
 async fn waiting(effect: EffectPolicy, cause: CancelCause) -> (TestRuntime, OneCall) {
     let tool = Slow::new(effect);
     let gate = tool.gate.clone();

@@ -1,4 +1,5 @@
-//! Calls that work on the same resource: one after the other, over all sessions and tools; others are not concerned.
+//! Calls that work on the same resource: one after the other, over all sessions and tools; others
+//! are not concerned.
 
 use serde_json::Value;
 
@@ -39,7 +40,8 @@ async fn calls_on_one_resource_run_one_after_the_other_whatever_their_session_an
     in_time(gate.arrived(1)).await;
     let mut second = test.begin("mail", A).await;
     let mut third = test.begin("save", A).await;
-    // Neither another resource nor none waits; nor does the transaction, which the third does not hold.
+    // Neither another resource nor none waits; nor does the transaction, which the third does not
+    // hold.
     assert_eq!(kind(&test.call("save", B).await), "ok, Committed");
     assert_eq!(kind(&test.call("save", "{}").await), "ok, Committed");
     let mut beside = test.begin("mail", B).await;

@@ -1,4 +1,5 @@
-//! The consequence in a question whose tool looks in the store before, cannot look, or does not describe it.
+//! The consequence in a question whose tool looks in the store before, cannot look, or does not
+//! describe it.
 
 use std::any::Any;
 

@@ -1,4 +1,5 @@
-//! The LlmActor with a model driven by hand: one end for each completion, a bounded fair queue, deadlines.
+//! The LlmActor with a model driven by hand: one end for each completion, a bounded fair queue,
+//! deadlines.
 
 mod threads;
 

@@ -52,7 +52,8 @@ fn a_user_of_long_answers_gets_fewer_of_them() {
 #[test]
 fn a_user_of_long_prompts_gets_fewer_of_them_although_they_fail() {
     let mut queue = Queue::new(100, UserWeights::default());
-    // The prompts of one are as long as what is usual costs three times, so one costs what four of the other do.
+    // The prompts of one are as long as what is usual costs three times, so one costs what four of
+    // the other do.
     for (name, prompt) in [("a/1", 3 * USUAL), ("b/1", 0)] {
         for _ in 0..8 {
             queue.push(of(name), prompt, Instant::now(), name).unwrap();
@@ -142,8 +143,8 @@ fn an_absent_user_saves_nothing_up_and_a_greedy_one_is_not_forgiven() {
     let (job, charge) = queue.next(usize::MAX).unwrap();
     assert_eq!(job, "b/1");
     queue.ended(&charge, Some(Usage { prompt_tokens: 200, ..Usage::default() }));
-    // A newcomer begins with what each user could have had, 600 by now: neither at nothing nor before a user that had
-    // less.
+    // A newcomer begins with what each user could have had, 600 by now: neither at nothing nor
+    // before a user that had less.
     for _ in 0..3 {
         queue.push(of("c/1"), 0, Instant::now(), "c/1").unwrap();
     }

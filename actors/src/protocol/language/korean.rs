@@ -17,8 +17,8 @@ impl Language for Korean {
         LanguageTag::KO
     }
 
-    /// One word of four is enough, because Korean sentences have many foreign words, and foreign sentences hardly a
-    /// Korean one.
+    /// One word of four is enough, because Korean sentences have many foreign words, and foreign
+    /// sentences hardly a Korean one.
     fn is_of(&self, line: &str) -> bool {
         let is_hangul =
             |letter| matches!(letter, 'ㄱ'..='ㆎ' | '가'..='힣' | '\u{1100}'..='\u{11ff}');

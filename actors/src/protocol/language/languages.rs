@@ -5,8 +5,8 @@ use std::sync::Arc;
 use super::{English, Korean, Language};
 use crate::protocol::{LanguageTag, Locale};
 
-/// The number of texts of a chat, the newest first, in which its language is looked for. Older ones say little about
-/// the language that a person writes now.
+/// The number of texts of a chat, the newest first, in which its language is looked for. Older ones
+/// say little about the language that a person writes now.
 const MAX_TEXTS: usize = 8;
 
 /// The languages of a runtime, and the one that it uses unless a turn or a call names another.
@@ -17,9 +17,9 @@ pub struct Languages {
 }
 
 impl Languages {
-    /// Collects the languages of a runtime: English, Korean and these. An added language takes precedence over those
-    /// two, and a later one over an earlier one of the same tag. `named` is the language of each turn and call that
-    /// names no other.
+    /// Collects the languages of a runtime: English, Korean and these. An added language takes
+    /// precedence over those two, and a later one over an earlier one of the same tag. `named` is
+    /// the language of each turn and call that names no other.
     #[must_use]
     pub fn new(
         added: impl IntoIterator<Item = &'static dyn Language>,
@@ -28,9 +28,9 @@ impl Languages {
         Self { added: added.into_iter().collect(), named }
     }
 
-    /// Returns the locale of a turn or a call: that of its own tag, or else that of the runtime's tag. If neither is
-    /// named, it is the language of the newest text whose language is detected, or English. The texts are what the
-    /// person wrote, the newest first.
+    /// Returns the locale of a turn or a call: that of its own tag, or else that of the runtime's
+    /// tag. If neither is named, it is the language of the newest text whose language is detected,
+    /// or English. The texts are what the person wrote, the newest first.
     #[must_use]
     pub fn choose<'a>(
         &self,
@@ -41,16 +41,16 @@ impl Languages {
         self.locale(named.or(self.named).or_else(detected))
     }
 
-    /// Detects the language of a text by its first line that is certainly in one language. Returns `None` if there is
-    /// none, for example because each line is too short.
+    /// Detects the language of a text by its first line that is certainly in one language. Returns
+    /// `None` if there is none, for example because each line is too short.
     #[must_use]
     pub fn detect(&self, text: &str) -> Option<LanguageTag> {
         let of_line = |line| self.all().find(|language| language.is_of(line));
         text.lines().find_map(of_line).map(Language::tag)
     }
 
-    /// Returns the locale of a tag, or of the runtime if none was stored. If no language has the tag, the next more
-    /// general tag is tried, and in the end English.
+    /// Returns the locale of a tag, or of the runtime if none was stored. If no language has the
+    /// tag, the next more general tag is tried, and in the end English.
     #[must_use]
     pub fn locale(&self, tag: Option<LanguageTag>) -> Locale {
         let tag = tag.or(self.named).unwrap_or_default();

@@ -17,8 +17,8 @@ pub enum Particle {
 }
 
 impl Particle {
-    /// Returns the form that follows a name. How letters other than Korean ones and digits sound is not known, so both
-    /// forms follow them. Quotes and brackets at the end have no sound.
+    /// Returns the form that follows a name. How letters other than Korean ones and digits sound is
+    /// not known, so both forms follow them. Quotes and brackets at the end have no sound.
     #[must_use]
     pub fn after(self, name: &str) -> &'static str {
         let [closed, open, both] = match self {

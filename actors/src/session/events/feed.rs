@@ -1,4 +1,5 @@
-//! The feed of a session's events: written once, read by any number of subscribers at their own pace.
+//! The feed of a session's events: written once, read by any number of subscribers at their own
+//! pace.
 
 use std::{
     collections::VecDeque,
@@ -86,7 +87,8 @@ pub(super) struct Recent {
     pub(super) progress: CallsProgress,
     /// The generation of subscriptions; older ones receive nothing more.
     pub(super) audience: u64,
-    /// The first event of a turn that goes on without a subscriber so far, and the cursor before it.
+    /// The first event of a turn that goes on without a subscriber so far, and the cursor before
+    /// it.
     pub(super) unheard: Option<(u64, EventCursor)>,
     /// The resolutions that were published and that the session's actor has not taken.
     untaken: Vec<ResolvedCall>,
@@ -169,7 +171,8 @@ impl Feed {
         recent.speaking = Some(completion);
     }
 
-    /// Adds a piece of text from the model's thread. Never waits. Text of any other completion is ignored.
+    /// Adds a piece of text from the model's thread. Never waits. Text of any other completion is
+    /// ignored.
     pub fn push(&self, completion: CompletionId, delta: CompletionDelta<'_>) {
         let mut recent = self.recent();
         if recent.speaking != Some(completion) {
@@ -187,7 +190,8 @@ impl Feed {
         self.changed.send_replace(());
     }
 
-    /// Makes the receiver of a call's reports. A report after the end of the call or its turn is ignored.
+    /// Makes the receiver of a call's reports. A report after the end of the call or its turn is
+    /// ignored.
     pub(in crate::session) fn progress_of(
         self: &Arc<Self>,
         turn: TurnId,
@@ -240,13 +244,15 @@ impl Feed {
         }
     }
 
-    /// Marks that the session wakes and that the store has its events up to here. Events published from now on come
-    /// after that. A later waking does not change this. Returns the cursor of the last event published.
+    /// Marks that the session wakes and that the store has its events up to here. Events published
+    /// from now on come after that. A later waking does not change this. Returns the cursor of the
+    /// last event published.
     pub(in crate::session) fn begins_at(&self, cursor: EventCursor) -> EventCursor {
         let mut recent = self.recent();
         if recent.begins.is_none() {
             (recent.begins, recent.published_up_to, recent.gone) = (Some(cursor), cursor, cursor);
-            // What was published while the session slept, such as a resolution, comes after all that the store has.
+            // What was published while the session slept, such as a resolution, comes after all
+            // that the store has.
             for published in &mut recent.events {
                 Arc::make_mut(&mut published.event).cursor = cursor;
             }
@@ -273,8 +279,8 @@ impl Feed {
         self.tell(self.recent(), (turn, at), durability, kind);
     }
 
-    /// Publishes a resolution. An actor can take it at the same moment at which readers receive it, so its view has
-    /// what its cursor says.
+    /// Publishes a resolution. An actor can take it at the same moment at which readers receive it,
+    /// so its view has what its cursor says.
     pub(in crate::session) fn publish_resolved(
         &self,
         turn: TurnId,

@@ -46,7 +46,8 @@ impl Replay {
         Self { has_failed, ..self }
     }
 
-    /// Reads events after a cursor up to another. Returns the cursor after which to read on, until all are read.
+    /// Reads events after a cursor up to another. Returns the cursor after which to read on, until
+    /// all are read.
     pub(in crate::session) async fn read(
         &self,
         after: EventCursor,

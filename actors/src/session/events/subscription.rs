@@ -14,8 +14,8 @@ use crate::session::{
     events::replay::Replay,
 };
 
-/// The position of one reader in a feed. A slow reader costs its own position and, while it catches up, a part of the
-/// transcript.
+/// The position of one reader in a feed. A slow reader costs its own position and, while it catches
+/// up, a part of the transcript.
 #[derive(Debug, Clone)]
 pub struct Subscription {
     feed: Arc<Feed>,
@@ -25,7 +25,8 @@ pub struct Subscription {
     streamed: Streamed,
     /// The number of the last report of progress that it has read.
     reports: u64,
-    /// The cursor up to which it has read. `None` if that is the beginning of the session's next waking.
+    /// The cursor up to which it has read. `None` if that is the beginning of the session's next
+    /// waking.
     read_to: Option<EventCursor>,
     /// The missed events that are not read yet: after the first cursor, up to the second.
     pub(in crate::session) behind: Option<(EventCursor, EventCursor)>,
@@ -42,8 +43,8 @@ struct Streamed {
 }
 
 impl Feed {
-    /// Subscribes from now on. The first subscriber of a turn that goes on after a crash reads from where the turn went
-    /// on.
+    /// Subscribes from now on. The first subscriber of a turn that goes on after a crash reads from
+    /// where the turn went on.
     #[must_use]
     pub fn subscribe(self: &Arc<Self>) -> Subscription {
         let mut recent = self.recent();
@@ -57,8 +58,9 @@ impl Feed {
         subscription
     }
 
-    /// Subscribes after a cursor. The session must have woken before. Events that are not in memory come from this
-    /// replay. If this feed has published events to the reader before, the reader continues after the last of them.
+    /// Subscribes after a cursor. The session must have woken before. Events that are not in memory
+    /// come from this replay. If this feed has published events to the reader before, the reader
+    /// continues after the last of them.
     pub(in crate::session) fn subscribe_after(
         self: &Arc<Self>,
         FeedCursor { stored: cursor, published }: FeedCursor,
@@ -119,7 +121,8 @@ impl Subscription {
         self.feed.epoch
     }
 
-    /// Returns whether the next event comes from the store, where it was read for this reader alone.
+    /// Returns whether the next event comes from the store, where it was read for this reader
+    /// alone.
     #[must_use]
     pub fn reads_store(&self) -> bool {
         self.behind.is_some() || !self.missed.is_empty()
@@ -131,13 +134,14 @@ impl Subscription {
         self
     }
 
-    /// Waits for the next item. Returns `None` after this subscription was closed. Dropping the future loses nothing.
+    /// Waits for the next item. Returns `None` after this subscription was closed. Dropping the
+    /// future loses nothing.
     pub async fn next(&mut self) -> Option<StreamItem> {
         self.read(true).await
     }
 
-    /// Reads an item that is already there, in memory or in the store, or returns `None` if none is left. Dropping the
-    /// future loses nothing.
+    /// Reads an item that is already there, in memory or in the store, or returns `None` if none is
+    /// left. Dropping the future loses nothing.
     pub async fn rest(&mut self) -> Option<StreamItem> {
         self.read(false).await
     }
@@ -241,8 +245,8 @@ pub enum StreamItem {
     Text {
         /// The completion that streams it.
         completion: CompletionId,
-        /// The offset of the piece in the text of its completion, in bytes. At 0 the reader begins the text anew. Any
-        /// other piece comes directly after the last one of this subscription.
+        /// The offset of the piece in the text of its completion, in bytes. At 0 the reader begins
+        /// the text anew. Any other piece comes directly after the last one of this subscription.
         at: usize,
         /// The piece itself.
         text: String,
@@ -256,7 +260,8 @@ pub enum StreamItem {
         /// The piece itself.
         text: String,
     },
-    /// The progress of a running call. A slow reader receives the newest report of each call, and none after its end.
+    /// The progress of a running call. A slow reader receives the newest report of each call, and
+    /// none after its end.
     #[serde(rename = "tool_progress")]
     Progress {
         /// The turn of the call.
@@ -267,8 +272,8 @@ pub enum StreamItem {
         #[serde(flatten)]
         progress: ToolProgress,
     },
-    /// The subscriber was too slow, and these events are no longer in memory. The stored ones follow, in order. The
-    /// others reported only progress.
+    /// The subscriber was too slow, and these events are no longer in memory. The stored ones
+    /// follow, in order. The others reported only progress.
     Lagged {
         /// The number of the first missed event.
         from: u64,

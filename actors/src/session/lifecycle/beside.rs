@@ -1,5 +1,5 @@
-//! A call without a model in a session that sleeps. The call may wait long for a person. Until it ends, the chat can be
-//! viewed, and a request that would change it is refused as busy.
+//! A call without a model in a session that sleeps. The call may wait long for a person. Until it
+//! ends, the chat can be viewed, and a request that would change it is refused as busy.
 
 use std::{pin::pin, sync::Arc};
 
@@ -15,8 +15,8 @@ use crate::{
     protocol::{ChatMessage, EventCursor, FeedCursor},
 };
 
-/// Waits until all work that was begun for the slot has ended. While a call runs in the sleeping session, waiting
-/// requests are answered: views at once, and changes within `Limits::ask_timeout`.
+/// Waits until all work that was begun for the slot has ended. While a call runs in the sleeping
+/// session, waiting requests are answered: views at once, and changes within `Limits::ask_timeout`.
 pub(super) async fn writes_ended(slot: &Arc<SessionSlot>, context: &RuntimeContext) {
     let mut ended = pin!(slot.writes_ended());
     let until = Instant::now() + context.calls.limits.ask_timeout;

@@ -6,11 +6,12 @@ use crate::{
     protocol::{SessionId, UserId},
 };
 
-/// Ensures that the session exists and belongs to this user. A runtime that shuts down creates none.
+/// Ensures that the session exists and belongs to this user. A runtime that shuts down creates
+/// none.
 ///
 /// # Errors
-/// [`Error::Foreign`] if it is another user's, [`Error::Store`] if the store cannot be read or written, and
-/// [`Error::Closed`] if the runtime shuts down.
+/// [`Error::Foreign`] if it is another user's, [`Error::Store`] if the store cannot be read or
+/// written, and [`Error::Closed`] if the runtime shuts down.
 pub async fn create(
     session: &SessionId,
     user: &UserId,

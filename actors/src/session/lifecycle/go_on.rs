@@ -1,5 +1,5 @@
-//! Going on with a turn that lost its actor, or whose process ended. Its session wakes, and is tried again until it
-//! does.
+//! Going on with a turn that lost its actor, or whose process ended. Its session wakes, and is
+//! tried again until it does.
 
 use std::sync::{Arc, Weak};
 
@@ -15,7 +15,8 @@ use crate::session::{
 };
 
 impl RuntimeContext {
-    /// Makes the context. From now on, a session that loses its actor in mid-turn wakes and its turn goes on.
+    /// Makes the context. From now on, a session that loses its actor in mid-turn wakes and its
+    /// turn goes on.
     pub fn start(make: impl FnOnce(LostSessions) -> Self) -> Arc<Self> {
         let (lost, mut all_lost) = mpsc::unbounded_channel();
         let context = Arc::new(make(LostSessions::new(lost)));
@@ -37,7 +38,8 @@ pub fn go_on(slot: &Arc<SessionSlot>, context: &Arc<RuntimeContext>) {
     }
 }
 
-/// Wakes the session in a task. It is marked as waking at once, so that requests sent from now on wait for that.
+/// Wakes the session in a task. It is marked as waking at once, so that requests sent from now on
+/// wait for that.
 fn wakes(slot: Arc<SessionSlot>, context: Arc<RuntimeContext>, turn: Option<(TurnId, Locale)>) {
     let is_first = slot.turn().count_try() == 0;
     let opens = is_first && slot.begins_waking();

@@ -1,4 +1,5 @@
-//! The awake sessions that are idle, in the order in which they became idle, of all users and of each. Pure.
+//! The awake sessions that are idle, in the order in which they became idle, of all users and of
+//! each. Pure.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,5 +1,5 @@
-//! The place of a session among those that are awake: a free one, one that another session leaves, or one that is
-//! waited for.
+//! The place of a session among those that are awake: a free one, one that another session leaves,
+//! or one that is waited for.
 
 use std::pin::pin;
 
@@ -27,9 +27,10 @@ pub enum WakePolicy {
     WaitForRoom,
 }
 
-/// Takes a permit for an awake session. If none is free, the session that has been idle longest makes room. Returns
-/// `None` if the runtime shuts down before and no session needs a permit any more. Also returns `None` if a dismissal
-/// waits: no bound refuses that, and the session falls asleep again after it.
+/// Takes a permit for an awake session. If none is free, the session that has been idle longest
+/// makes room. Returns `None` if the runtime shuts down before and no session needs a permit any
+/// more. Also returns `None` if a dismissal waits: no bound refuses that, and the session falls
+/// asleep again after it.
 pub(super) async fn admit(
     slot: &SessionSlot,
     context: &RuntimeContext,
@@ -56,7 +57,8 @@ pub(super) async fn admit(
     }
 }
 
-/// Waits in line for a permit. Other callers are refused by the bound, as they are while the session sleeps.
+/// Waits in line for a permit. Other callers are refused by the bound, as they are while the
+/// session sleeps.
 async fn wait_for_room(
     slot: &SessionSlot,
     context: &RuntimeContext,
@@ -86,8 +88,8 @@ async fn wait_for_room(
     }
 }
 
-/// Asks a session to sleep, and waits until it is asleep, gone or busy again. Admission then knows whether a permit is
-/// free.
+/// Asks a session to sleep, and waits until it is asleep, gone or busy again. Admission then knows
+/// whether a permit is free.
 async fn put_to_sleep(slot: &SessionSlot, until: Instant) {
     let Some(session) = slot.awake() else { return };
     let (reply, sleeps) = oneshot::channel();

@@ -1,4 +1,5 @@
-//! Reading a session's events through its slot, which finds in the store what is no longer in memory.
+//! Reading a session's events through its slot, which finds in the store what is no longer in
+//! memory.
 
 use std::sync::Arc;
 
@@ -25,8 +26,8 @@ impl SessionSlot {
         self.feed().watch().with(self.replay(calls))
     }
 
-    /// Subscribes after a cursor. The session must have woken since the slot was made, or earlier events count as
-    /// missed.
+    /// Subscribes after a cursor. The session must have woken since the slot was made, or earlier
+    /// events count as missed.
     #[must_use]
     pub fn subscribe_after(
         self: &Arc<Self>,
@@ -36,8 +37,8 @@ impl SessionSlot {
         self.feed().subscribe_after(cursor.into(), self.replay(calls))
     }
 
-    /// Reads what the store has between two cursors: it was stored, and the actor that would have published it was
-    /// lost.
+    /// Reads what the store has between two cursors: it was stored, and the actor that would have
+    /// published it was lost.
     pub(super) async fn unpublished(
         self: &Arc<Self>,
         (after, to): (EventCursor, EventCursor),

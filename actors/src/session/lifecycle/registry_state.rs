@@ -8,8 +8,8 @@ use std::{
 use crate::protocol::{SessionId, UserId};
 use crate::session::lifecycle::idle::IdleLru;
 
-/// The state that the slots of a runtime, of type `S`, share. Plain mutexes: they are held for a lookup. No slot is
-/// dropped under them, because its drop takes the first.
+/// The state that the slots of a runtime, of type `S`, share. Plain mutexes: they are held for a
+/// lookup. No slot is dropped under them, because its drop takes the first.
 #[derive(Debug)]
 pub(in crate::session) struct RegistryState<S> {
     slots: Mutex<HashMap<SessionId, Weak<S>>>,
@@ -30,7 +30,8 @@ impl<S> RegistryState<S> {
     /// Removes the slot of a session after its last holder is gone.
     pub(super) fn leave(&self, session: &SessionId) {
         let mut slots = self.slots();
-        // Another slot may be there already: made in between, because this one could not be upgraded any more.
+        // Another slot may be there already: made in between, because this one could not be
+        // upgraded any more.
         if slots.get(session).is_some_and(|slot| slot.strong_count() == 0) {
             slots.remove(session);
         }
@@ -70,7 +71,8 @@ impl<S> Drop for IdleEntry<S> {
     }
 }
 
-/// Returns the capacity to which a table of this length and capacity shrinks, or `None` if it stays as it is.
+/// Returns the capacity to which a table of this length and capacity shrinks, or `None` if it stays
+/// as it is.
 fn too_much_room(len: usize, capacity: usize) -> Option<usize> {
     const SMALLEST: usize = 1_024;
     (capacity > SMALLEST && len < capacity / 4).then_some(len * 2)

@@ -21,8 +21,8 @@ impl SessionState {
         sleeps
     }
 
-    /// Marks whether the session may be put to sleep for others. It sleeps at once if another session already waits for
-    /// its permit, or if it has none. While it is busy no alarm is set.
+    /// Marks whether the session may be put to sleep for others. It sleeps at once if another
+    /// session already waits for its permit, or if it has none. While it is busy no alarm is set.
     pub(in crate::session) fn mark_idle_or_busy(&mut self) {
         if !self.may_sleep() {
             self.idle_entry = None;

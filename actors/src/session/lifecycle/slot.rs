@@ -1,4 +1,5 @@
-//! The slot of a session. All requests go through it, whether the session is asleep, waking or awake.
+//! The slot of a session. All requests go through it, whether the session is asleep, waking or
+//! awake.
 
 use std::{
     future::pending,
@@ -30,18 +31,21 @@ use crate::{
     telemetry::refused,
 };
 
-/// The slot of one session. It exists as long as it has a holder: a handle, a subscriber, its actor, or a call or write
-/// that its actor began. The last holder removes it, and nothing of the session stays in memory.
+/// The slot of one session. It exists as long as it has a holder: a handle, a subscriber, its
+/// actor, or a call or write that its actor began. The last holder removes it, and nothing of the
+/// session stays in memory.
 #[derive(Debug)]
 pub struct SessionSlot {
     session: SessionId,
     user: UserId,
     feed: Arc<Feed>,
     state: Mutex<SlotState>,
-    /// The calls and writes that its actors began and whose end is not known yet. They outlive the actor.
+    /// The calls and writes that its actors began and whose end is not known yet. They outlive the
+    /// actor.
     open_writes: TaskTracker,
     turn: TurnMemory,
-    /// Whether a call without a model runs while the session sleeps. The session then has no open turn.
+    /// Whether a call without a model runs while the session sleeps. The session then has no open
+    /// turn.
     has_call_beside: AtomicBool,
     /// The requests that its actor has taken since it woke.
     taken: AtomicU64,
@@ -49,8 +53,8 @@ pub struct SessionSlot {
     registry: Arc<RegistryState<Self>>,
 }
 
-/// A call or write that was begun and whose end is not known yet. It keeps the slot, so that the next waking waits for
-/// it.
+/// A call or write that was begun and whose end is not known yet. It keeps the slot, so that the
+/// next waking waits for it.
 #[derive(Debug)]
 pub struct Begun {
     _token: TaskTrackerToken,
@@ -64,7 +68,8 @@ impl Begun {
         self.slot.session()
     }
 
-    /// Marks it as a call without a model, whose session sleeps. The chat can be viewed while it runs.
+    /// Marks it as a call without a model, whose session sleeps. The chat can be viewed while it
+    /// runs.
     pub fn goes_on_beside(&mut self) {
         self.is_beside = true;
         self.slot.has_call_beside.store(true, Relaxed);
@@ -141,14 +146,15 @@ impl SessionSlot {
         &self.feed
     }
 
-    /// Marks the beginning of a call or write that will end in the store. Drop the result after the end is known.
+    /// Marks the beginning of a call or write that will end in the store. Drop the result after the
+    /// end is known.
     pub(in crate::session) fn begins(self: &Arc<Self>) -> Begun {
         Begun { _token: self.open_writes.token(), slot: self.clone(), is_beside: false }
     }
 
-    /// Marks the beginning of work that is not the session's actor's, while the session sleeps. A later waking waits
-    /// for its end, and until then no other such work begins. Returns `None` if the session is awake, or if earlier
-    /// work has not ended.
+    /// Marks the beginning of work that is not the session's actor's, while the session sleeps. A
+    /// later waking waits for its end, and until then no other such work begins. Returns `None` if
+    /// the session is awake, or if earlier work has not ended.
     #[must_use]
     pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
         // Under the lock: a later waking finds what began.
@@ -157,15 +163,15 @@ impl SessionSlot {
         (has_ended && matches!(*state, SlotState::Asleep)).then(|| self.begins())
     }
 
-    /// Waits until the store has the end of all work that was begun for this slot. It takes no longer than the
-    /// deadlines of tools and store.
+    /// Waits until the store has the end of all work that was begun for this slot. It takes no
+    /// longer than the deadlines of tools and store.
     pub(in crate::session) async fn writes_ended(&self) {
         self.open_writes.close(); // work can still be added; only a closed tracker can be awaited
         self.open_writes.wait().await;
     }
 
-    /// Sends a request. It happens under the lock, so the session cannot fall asleep between the check and the sending.
-    /// A dismissal is never refused.
+    /// Sends a request. It happens under the lock, so the session cannot fall asleep between the
+    /// check and the sending. A dismissal is never refused.
     pub fn send(&self, request: SessionRequest) -> Sent {
         let sent = self.deliver(request);
         if let Sent::Full(_, refusal) = &sent {
@@ -205,7 +211,8 @@ impl SessionSlot {
         Sent::WakeIt
     }
 
-    /// Returns the recipient of a handler that ends late: the actor that the slot has by then, if there is one.
+    /// Returns the recipient of a handler that ends late: the actor that the slot has by then, if
+    /// there is one.
     pub fn late(
         self: &Arc<Self>,
         turn: TurnId,
@@ -219,8 +226,8 @@ impl SessionSlot {
         })
     }
 
-    /// Reports the resolution of an unknown effect, which the store has. An awake or waking session takes it; a
-    /// sleeping one reads it when it wakes. It is published to subscribers in any case.
+    /// Reports the resolution of an unknown effect, which the store has. An awake or waking session
+    /// takes it; a sleeping one reads it when it wakes. It is published to subscribers in any case.
     pub(in crate::session) fn found_out(
         &self,
         turn: TurnId,
@@ -264,8 +271,8 @@ impl SessionSlot {
         &self.turn
     }
 
-    /// Marks the session as awake after its actor was started, and sends the actor the requests that wait, and then
-    /// this one.
+    /// Marks the session as awake after its actor was started, and sends the actor the requests
+    /// that wait, and then this one.
     pub(in crate::session) fn woke(
         &self,
         actor: ActorRef<SessionMsg>,
@@ -279,7 +286,8 @@ impl SessionSlot {
         let sent = waiting.len() as u64;
         // Under the lock: a shutdown that comes later finds the session awake.
         for request in waiting {
-            // An actor that has died drops the request with its reply, and the caller learns that it is closed.
+            // An actor that has died drops the request with its reply, and the caller learns that
+            // it is closed.
             let _ = cast(&actor, request);
         }
         // Without this an actor that died before it could be found here would go unnoticed.
@@ -303,7 +311,8 @@ impl SessionSlot {
         matches!(&*self.state(), SlotState::Waking(waiting) if waiting.has_dismissal())
     }
 
-    /// Waits for a further request to the session, which wakes. One that came since the last call counts.
+    /// Waits for a further request to the session, which wakes. One that came since the last call
+    /// counts.
     pub(super) async fn request_arrives(&self) {
         let arrived = match &*self.state() {
             SlotState::Waking(waiting) => Some(waiting.arrived()),
@@ -315,7 +324,8 @@ impl SessionSlot {
         }
     }
 
-    /// Returns whether a call without a model runs while the session sleeps. The session then has no open turn.
+    /// Returns whether a call without a model runs while the session sleeps. The session then has
+    /// no open turn.
     pub(super) fn has_call_beside(&self) -> bool {
         self.has_call_beside.load(Relaxed)
     }
@@ -333,8 +343,8 @@ impl SessionSlot {
         waiting
     }
 
-    /// Lets an idle session fall asleep. Returns true if its actor has taken every request that was sent to it: the
-    /// session is asleep then.
+    /// Lets an idle session fall asleep. Returns true if its actor has taken every request that was
+    /// sent to it: the session is asleep then.
     pub fn try_sleep(&self, actor: ActorId) -> bool {
         let mut state = self.state();
         let taken = self.taken.load(Relaxed);
@@ -355,7 +365,8 @@ impl SessionSlot {
         IdleEntry::new(&self.registry, self, &self.user)
     }
 
-    /// Takes the session that has been idle longest, of this one's user or of all. The next call returns another.
+    /// Takes the session that has been idle longest, of this one's user or of all. The next call
+    /// returns another.
     pub(in crate::session) fn longest_idle(&self, scope: Scope) -> Option<Arc<Self>> {
         let of = (scope == Scope::User).then_some(&self.user);
         loop {
@@ -401,7 +412,8 @@ impl SlotState {
 fn cast(actor: &ActorRef<SessionMsg>, request: SessionRequest) -> Option<SessionRequest> {
     match actor.cast(SessionMsg::Request(request)) {
         Err(MessagingErr::SendErr(SessionMsg::Request(request))) => Some(request),
-        // It is sent: ractor has no other error for an actor of this process, and returns the message.
+        // It is sent: ractor has no other error for an actor of this process, and returns the
+        // message.
         _ => None,
     }
 }

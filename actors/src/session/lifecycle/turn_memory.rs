@@ -1,4 +1,5 @@
-//! What outlives an actor of the open turn: its callers, its dismissal, and whether a task makes it go on.
+//! What outlives an actor of the open turn: its callers, its dismissal, and whether a task makes it
+//! go on.
 
 use std::sync::{
     Mutex, MutexGuard,
@@ -16,11 +17,13 @@ use crate::{
     protocol::{EventKind, SessionEvent, TurnEnding, TurnId},
 };
 
-/// The memory of the open turn while one actor is lost and the next comes. It ends with the process, as the callers do.
+/// The memory of the open turn while one actor is lost and the next comes. It ends with the
+/// process, as the callers do.
 #[derive(Debug, Default)]
 pub(in crate::session) struct TurnMemory {
     known: Mutex<Known>,
-    /// Whether the turn must go on. One task then wakes the session, and tries again until it is awake.
+    /// Whether the turn must go on. One task then wakes the session, and tries again until it is
+    /// awake.
     must_go_on: AtomicBool,
     /// The tries of that task since the store last took a write of the session.
     tries: AtomicU32,
@@ -34,8 +37,8 @@ struct Known {
 }
 
 impl TurnMemory {
-    /// Adds a caller that waits for the end of a turn, whichever actor ends it. Callers may come and go as long as the
-    /// turn runs, and those that are gone take no room.
+    /// Adds a caller that waits for the end of a turn, whichever actor ends it. Callers may come
+    /// and go as long as the turn runs, and those that are gone take no room.
     pub(in crate::session) fn wait_for_end(&self, turn: TurnId, caller: oneshot::Sender<TurnEnd>) {
         let mut known = self.known();
         if known.callers.len() == known.callers.capacity() {

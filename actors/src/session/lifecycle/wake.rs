@@ -23,8 +23,8 @@ use crate::{
     telemetry::refused,
 };
 
-/// Wakes the session of a slot. Waiting requests are delivered, or refused with the reason. Returns whether the session
-/// is awake.
+/// Wakes the session of a slot. Waiting requests are delivered, or refused with the reason. Returns
+/// whether the session is awake.
 pub async fn open(
     slot: Arc<SessionSlot>,
     context: Arc<RuntimeContext>,
@@ -54,8 +54,8 @@ pub async fn open(
     }
 }
 
-/// A session that does not wake, unless its cause is taken away. Dropping it refuses the waiting requests, even if a panic
-/// of the store ends the attempt.
+/// A session that does not wake, unless its cause is taken away. Dropping it refuses the waiting
+/// requests, even if a panic of the store ends the attempt.
 struct Asleep {
     slot: Arc<SessionSlot>,
     context: Arc<RuntimeContext>,
@@ -119,7 +119,8 @@ async fn start(
         Some(_) => EventCursor::of_entry(shown),
         None => EventCursor::of_entry(shown).end(),
     };
-    // A constant subscriber receives what is stored after the last event published, whichever actor wrote it.
+    // A constant subscriber receives what is stored after the last event published, whichever actor
+    // wrote it.
     let after = slot.feed().begins_at(to);
     let unpublished = slot.unpublished((after, to), &context.calls).await;
     let unpublished = unpublished.map_err(WakeError::Store)?;

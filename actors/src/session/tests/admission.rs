@@ -1,4 +1,5 @@
-//! Bounds of sessions, turns, questions and messages: what is refused and why, what is never refused, and what waits.
+//! Bounds of sessions, turns, questions and messages: what is refused and why, what is never
+//! refused, and what waits.
 
 use std::{
     pin::Pin,

@@ -74,7 +74,8 @@ async fn what_comes_beside_a_short_call_waits_for_its_end() {
     in_time(asked.unwrap()).await.unwrap();
 }
 
-/// Only a call beside a session without a turn shows the chat: other work may have to be waited for.
+/// Only a call beside a session without a turn shows the chat: other work may have to be waited
+/// for.
 #[tokio::test(start_paused = true)]
 async fn nothing_is_said_of_a_chat_before_it_is_known_whether_its_turn_is_open() {
     let (runtime, mut script) = by_hand_with(Limits::default(), []).await;

@@ -1,4 +1,5 @@
-//! The calls of a turn: too many of them, those that have not begun, and what their handlers receive.
+//! The calls of a turn: too many of them, those that have not begun, and what their handlers
+//! receive.
 
 use std::sync::{Arc, Mutex};
 

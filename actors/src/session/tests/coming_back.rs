@@ -1,4 +1,5 @@
-//! Readers that come back to where they were in a feed: stored events come once, and progress once while the feed lives.
+//! Readers that come back to where they were in a feed: stored events come once, and progress once
+//! while the feed lives.
 
 use std::{sync::Arc, time::Duration};
 
@@ -37,8 +38,8 @@ impl Reader {
     async fn comes_back(&mut self, runtime: &TestRuntime, slot: &Arc<SessionSlot>) {
         self.events = come_back(runtime, slot, self.at).await;
         let epoch = self.events.epoch();
-        // What was missed behind the last event is said again. By a cursor of another feed, this one may have forgotten
-        // progress of which nothing tells.
+        // What was missed behind the last event is said again. By a cursor of another feed, this
+        // one may have forgotten progress of which nothing tells.
         let told = self.at.published.filter(|(of, _)| *of == epoch).map_or(0, |(_, seq)| seq + 1);
         self.next = self.next.filter(|(of, _)| *of == epoch).map(|(of, next)| (of, next.min(told)));
     }
@@ -216,7 +217,8 @@ async fn what_is_stored_comes_by_the_cursor_alone_whatever_the_feed_has_told() {
     reader.reads_to(EventCursor::of_entry(3).end()).await;
     assert_eq!(cursors(&reader), FIRST_TURN[2..]);
 
-    // An event from before the session woke has the first cursor, and tells nothing of what is stored.
+    // An event from before the session woke has the first cursor, and tells nothing of what is
+    // stored.
     sleep(&runtime, &slot).await;
     let fresh = runtime.fresh_slot(&slot);
     let mut reader = Reader::new(&runtime, &fresh);

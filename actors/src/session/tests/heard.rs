@@ -40,7 +40,8 @@ async fn read(mut reads: Subscription, heard: Heard, at_rest: CancellationToken)
         let item = tokio::select! {
             biased;
             item = reads.next() => item,
-            // An event is there a moment before its waiters are woken, and the store has the missed events.
+            // An event is there a moment before its waiters are woken, and the store has the missed
+            // events.
             () = at_rest.cancelled() => match reads.try_next() {
                 None if reads.behind.is_some() => reads.next().await,
                 there => there,
@@ -114,7 +115,8 @@ impl Scene {
                 break;
             }
         }
-        // What was committed is told a moment later, without a further message that wakes the session.
+        // What was committed is told a moment later, without a further message that wakes the
+        // session.
         for slot in &self.slots {
             while slot.feed().published_up_to() < self.last(slot).await {
                 tokio::task::yield_now().await;
@@ -134,7 +136,8 @@ impl Scene {
         self.runtime.store.session(slot.session()).await.unwrap().unwrap()
     }
 
-    /// What one reader of a session heard is what is stored: each entry and each end once and in order, as it stands.
+    /// What one reader of a session heard is what is stored: each entry and each end once and in
+    /// order, as it stands.
     async fn compare_heard(
         &self,
         slot: &Arc<SessionSlot>,

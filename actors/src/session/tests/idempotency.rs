@@ -117,7 +117,8 @@ async fn a_key_that_was_looked_up_while_another_turn_began_and_ended_is_looked_u
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    // The same key, asked later and answered at once: it is the one that begins, and has ended by now.
+    // The same key, asked later and answered at once: it is the one that begins, and has ended by
+    // now.
     let (first, first_end) = submit(&runtime, &slot);
     let turn = in_time(first).await.unwrap().unwrap();
     script.next().await.say("Gone.");

@@ -1,5 +1,5 @@
-//! Sessions with a turn that goes on, while no further session may be awake: they wait in line, and are dismissed all the
-//! same.
+//! Sessions with a turn that goes on, while no further session may be awake: they wait in line, and
+//! are dismissed all the same.
 
 use tokio::{
     sync::oneshot,

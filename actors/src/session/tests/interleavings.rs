@@ -1,4 +1,5 @@
-//! What must hold whatever happens at the same time: afterwards the tools' own counts are compared with the ledger.
+//! What must hold whatever happens at the same time: afterwards the tools' own counts are compared
+//! with the ledger.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -18,8 +19,8 @@ use crate::{
     test_runtime::{PATIENCE, TestRuntime, in_time},
 };
 
-/// The most worlds that are played beside the first ones where those are too tame: a busy machine decides what happens in
-/// them.
+/// The most worlds that are played beside the first ones where those are too tame: a busy machine
+/// decides what happens in them.
 const MORE: u64 = 64;
 
 /// Nothing but sessions and questions is lost.

@@ -1,4 +1,5 @@
-//! A completion that reached its bound: what it said and asked for counts, and if that is nothing, it says why.
+//! A completion that reached its bound: what it said and asked for counts, and if that is nothing,
+//! it says why.
 
 use super::{by_hand, calling};
 use crate::{

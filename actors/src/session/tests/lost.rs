@@ -1,4 +1,5 @@
-//! Sessions whose actor is lost in the middle of a turn: one turn, one end, and all that is stored is published once.
+//! Sessions whose actor is lost in the middle of a turn: one turn, one end, and all that is stored
+//! is published once.
 
 use std::{sync::Arc, time::Duration};
 
@@ -303,7 +304,8 @@ async fn a_reader_hears_what_a_handler_did_though_the_store_failed_meanwhile() {
             runtime.store.fail_next_read();
         }
         gate.open();
-        // The session wakes by itself. A caller that waits for the end is not held up by a second failure.
+        // The session wakes by itself. A caller that waits for the end is not held up by a second
+        // failure.
         match in_time(end).await {
             Ok(end) => {
                 assert_eq!((end.ending, end.error), (TurnEnding::Dismissed, None));

@@ -1,4 +1,5 @@
-//! A reply that was lost: what the store knows decides, so a call runs once, and what was written is not called lost.
+//! A reply that was lost: what the store knows decides, so a call runs once, and what was written
+//! is not called lost.
 
 use std::{ops::ControlFlow, sync::Arc};
 
@@ -21,7 +22,8 @@ use crate::{
     testing::{FakeTool, Gate, Probe},
 };
 
-/// A dispatcher that loses the first call of this tool when its gate is open, and passes all others on.
+/// A dispatcher that loses the first call of this tool when its gate is open, and passes all others
+/// on.
 struct Loses {
     tool: &'static str,
     gate: Gate,

@@ -1,15 +1,17 @@
-//! A session's slot and its actor: asleep, waking, awake, killed in the middle of something, and without its store.
+//! A session's slot and its actor: asleep, waking, awake, killed in the middle of something, and
+//! without its store.
 //!
-//! The tests run a whole runtime in memory (`test_runtime`), whose model and handlers wait for the test. They look at
-//! three kinds of things:
+//! The tests run a whole runtime in memory (`test_runtime`), whose model and handlers wait for the
+//! test. They look at three kinds of things:
 //!
-//! - One turn and its ends: `calls`, `answers`, `questions`, `idempotency`, `length`, `left_out`, `on_its_way`.
-//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`, `in_line`, `beside`, `lost`,
-//!   `lost_reply`, `cut_off`, `no_model`, `effect_resolution`.
+//! - One turn and its ends: `calls`, `answers`, `questions`, `idempotency`, `length`, `left_out`,
+//!   `on_its_way`.
+//! - The life of a session: `idle`, `waking`, `closing`, `clearing`, `admission`, `room`,
+//!   `in_line`, `beside`, `lost`, `lost_reply`, `cut_off`, `no_model`, `effect_resolution`.
 //! - Readers: `reading`, and `coming_back` for those that continue after a cursor.
 //!
-//! `scene` is a world of random steps and faults. `interleavings` compares its ledger with what the tools did, and
-//! `heard` with what readers and persons received.
+//! `scene` is a world of random steps and faults. `interleavings` compares its ledger with what the
+//! tools did, and `heard` with what readers and persons received.
 
 mod admission;
 mod answers;
@@ -164,7 +166,8 @@ async fn what_a_model_had_no_room_for_is_told_with_its_number() {
         .await;
 }
 
-/// The session is told of a call's end before the text that the model said with it has come back from the store.
+/// The session is told of a call's end before the text that the model said with it has come back
+/// from the store.
 #[tokio::test]
 async fn neither_readers_nor_the_model_hear_of_a_call_before_the_message_that_asks_for_it() {
     let (mut runtime, mut script) = by_hand([FakeTool::read("look")]).await;
@@ -253,7 +256,8 @@ async fn killed_while_a_handler_runs_the_session_wakes_with_what_the_handler_did
         script.next().await.finish(calling("", &["save"]));
         in_time(gate.arrived(1)).await;
         slot.awake().unwrap().kill();
-        // The next message waits until the handler has ended, so that all readers read its real end.
+        // The next message waits until the handler has ended, so that all readers read its real
+        // end.
         let (again, ()) = tokio::join!(runtime.ask(&slot, "again"), async {
             for _ in 0..100 {
                 tokio::task::yield_now().await; // time enough to wake, if it did not wait

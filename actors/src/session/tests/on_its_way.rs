@@ -1,4 +1,5 @@
-//! An end that is on its way to the store is published after it is there, whatever else the session receives.
+//! An end that is on its way to the store is published after it is there, whatever else the session
+//! receives.
 
 use super::by_hand;
 use crate::{

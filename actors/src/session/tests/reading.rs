@@ -1,5 +1,5 @@
-//! Readers that are slow, and readers that leave and come back: they miss nothing that the store keeps, and read
-//! nothing twice.
+//! Readers that are slow, and readers that leave and come back: they miss nothing that the store
+//! keeps, and read nothing twice.
 
 use std::{sync::Arc, time::Duration};
 
@@ -257,7 +257,8 @@ async fn the_first_reader_of_a_turn_that_goes_on_reads_what_the_ring_has_forgott
     let slot = runtime.slot("s").await;
     drop(runtime.ask(&slot, "hi").await.unwrap());
     let _first = in_time(script.next()).await;
-    // As after a crash: the turn goes on, and says more than the ring keeps before a reader listens.
+    // As after a crash: the turn goes on, and says more than the ring keeps before a reader
+    // listens.
     let slot = runtime.fresh_slot(&slot);
     runtime.state(&slot).await;
     let look = |text: &str| super::calling(text, &["look"]);

@@ -1,5 +1,5 @@
-//! Turns that go on after a crash and wait for room: until they have it, they can be viewed, asked about, answered and
-//! dismissed.
+//! Turns that go on after a crash and wait for room: until they have it, they can be viewed, asked
+//! about, answered and dismissed.
 
 use std::{sync::Arc, time::Duration};
 

@@ -1,4 +1,5 @@
-//! A world in which anything may happen at the same time: random asks, dismissals, answers, kills, and faults of the store.
+//! A world in which anything may happen at the same time: random asks, dismissals, answers, kills,
+//! and faults of the store.
 
 use std::{
     collections::BTreeMap,
@@ -28,8 +29,8 @@ use crate::{
 /// The worlds that each test goes through where `MADANG_WORLDS` asks for no more.
 const WORLDS: u64 = 8;
 
-/// Gives a seed for each world of this run: the same ones each time, or with `MADANG_WORLDS` so many from
-/// `PROPTEST_RNG_SEED` on.
+/// Gives a seed for each world of this run: the same ones each time, or with `MADANG_WORLDS` so
+/// many from `PROPTEST_RNG_SEED` on.
 pub(super) fn seeds() -> Range<u64> {
     let number = |name| std::env::var(name).ok().map(|number| number.parse::<u64>().unwrap());
     let Some(count) = number("MADANG_WORLDS") else { return 0..WORLDS };
@@ -168,7 +169,8 @@ pub(super) enum Step {
     LoseReply,
 }
 
-/// What may happen in a world, each as likely as the others; what stands there more often is likelier.
+/// What may happen in a world, each as likely as the others; what stands there more often is
+/// likelier.
 pub(super) type Steps = [Step];
 
 pub(super) struct Scene {

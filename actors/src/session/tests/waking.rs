@@ -1,4 +1,5 @@
-//! A session that wakes while something of it fails: its actor dies at once, or the store's reply is lost.
+//! A session that wakes while something of it fails: its actor dies at once, or the store's reply
+//! is lost.
 
 use std::{sync::Arc, time::Duration};
 
@@ -67,8 +68,8 @@ async fn an_actor_that_is_about_to_end_is_not_taken_for_one_that_is_awake() {
     in_time(state).await.expect_err("the caller hears that it is gone");
 }
 
-/// Makes a session with a turn that was left open, as another process finds it. Gives it with a reader, and with the
-/// completion that the other process waited for.
+/// Makes a session with a turn that was left open, as another process finds it. Gives it with a
+/// reader, and with the completion that the other process waited for.
 pub(super) async fn left_open(
     runtime: &TestRuntime,
     script: &mut HandScript,

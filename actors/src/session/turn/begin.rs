@@ -1,5 +1,5 @@
-//! Beginning a turn: its checks, the turn of its key, its permits, and the write that opens it. A repeated submit finds
-//! the turn of the first.
+//! Beginning a turn: its checks, the turn of its key, its permits, and the write that opens it. A
+//! repeated submit finds the turn of the first.
 
 use ractor::ActorRef;
 use tokio::sync::oneshot;
@@ -43,8 +43,8 @@ pub fn check_lengths(text: &str, options: &TurnOptions, limits: &Limits) -> Resu
 }
 
 impl SessionState {
-    /// Takes a submitted text, unless it is empty, too long or has too long instructions, the session closes, or there is
-    /// no model.
+    /// Takes a submitted text, unless it is empty, too long or has too long instructions, the
+    /// session closes, or there is no model.
     pub(in crate::session) fn ask(&mut self, asked: TurnRequest) {
         let refused = if asked.text.trim().is_empty() {
             Err(Error::Empty)
@@ -101,7 +101,8 @@ impl SessionState {
                 answer(asked.began, Ok(turn));
                 answer(asked.ended, TurnEnd { turn, ending, error, usage });
             }
-            // It ended between the question and the answer; or the runtime closes, and another will go on with it.
+            // It ended between the question and the answer; or the runtime closes, and another will
+            // go on with it.
             Some(SubmittedTurn { end: None, .. }) if self.is_closing() => {
                 answer(asked.began, Err(Error::Closed));
             }
@@ -141,7 +142,8 @@ impl SessionState {
     /// Begins a turn that was not submitted before.
     pub(in crate::session) fn begin(&mut self, asked: TurnRequest) {
         let TurnRequest { text, mut options, bytes, began, ended } = asked;
-        // Blanks mean nothing to the model. Without them the prompt begins like those of other turns.
+        // Blanks mean nothing to the model. Without them the prompt begins like those of other
+        // turns.
         options.instructions = options.instructions.filter(|text| !text.trim().is_empty());
         if self.is_closing() {
             return answer(began, Err(Error::Closed));
@@ -190,8 +192,8 @@ impl SessionState {
     }
 }
 
-/// Adds a caller that waits. As long as the turn runs, callers may leave and others come, and those that are gone take
-/// no room.
+/// Adds a caller that waits. As long as the turn runs, callers may leave and others come, and those
+/// that are gone take no room.
 fn wait_too<T>(waiting: &mut Vec<oneshot::Sender<T>>, caller: oneshot::Sender<T>) {
     if waiting.len() == waiting.capacity() {
         waiting.retain(|caller| !caller.is_closed());
@@ -199,7 +201,8 @@ fn wait_too<T>(waiting: &mut Vec<oneshot::Sender<T>>, caller: oneshot::Sender<T>
     waiting.push(caller);
 }
 
-/// Reports to the session what the store has for a key, once, even if the store panics. The session waits for it.
+/// Reports to the session what the store has for a key, once, even if the store panics. The session
+/// waits for it.
 struct Lookup {
     to: ActorRef<SessionMsg>,
     asked: Option<Box<TurnRequest>>,

@@ -1,4 +1,5 @@
-//! The calls of a turn: recorded before any of them begins, dispatched in their order, followed by their events.
+//! The calls of a turn: recorded before any of them begins, dispatched in their order, followed by
+//! their events.
 
 use std::sync::Arc;
 
@@ -22,9 +23,10 @@ use crate::{
 };
 
 impl SessionState {
-    /// Records the calls of a completion before any of them begins. A single call without text is recorded together
-    /// with its first step, which saves a wait. Otherwise they are recorded on their own, and dispatched after the
-    /// store has that. If a call ran without its round, the turn would call it again when it goes on.
+    /// Records the calls of a completion before any of them begins. A single call without text is
+    /// recorded together with its first step, which saves a wait. Otherwise they are recorded on
+    /// their own, and dispatched after the store has that. If a call ran without its round, the
+    /// turn would call it again when it goes on.
     pub(super) fn propose(&mut self, called: Called) {
         let Called { round, usage, text, calls } = called;
         let Some(running) = self.turn.as_ref() else { return };
@@ -113,7 +115,8 @@ impl SessionState {
         }
     }
 
-    /// Dispatches the calls of a round, which the store has now. A turn that is left to the next start begins none.
+    /// Dispatches the calls of a round, which the store has now. A turn that is left to the next
+    /// start begins none.
     pub(super) fn recorded(&mut self) {
         let Some(turn) = self.turn.as_mut() else { return };
         let waiting = turn.unrecorded.take().unwrap_or_default();
@@ -139,7 +142,8 @@ impl SessionState {
             wanted: WantedCall::new(name, arguments),
         });
         let reply = self.reply(&request);
-        // If the dispatcher is gone, the message takes the reply with it, which reports the call as lost.
+        // If the dispatcher is gone, the message takes the reply with it, which reports the call as
+        // lost.
         let _ = self.context.dispatcher.send(DispatcherMsg::Dispatch { request, reply });
     }
 
@@ -149,8 +153,8 @@ impl SessionState {
         Reply::new(Recipient::actor(self.me.clone()).holding(self.slot.begins()), lost)
     }
 
-    /// Returns whether a call of this tool by this model may run at the same time as others. A call beyond the bound
-    /// runs nothing.
+    /// Returns whether a call of this tool by this model may run at the same time as others. A call
+    /// beyond the bound runs nothing.
     pub(super) fn sharing_of(&self, index: u64, tool: &str, model: usize) -> Sharing {
         if self.beyond(index, model).is_some() {
             return Sharing::Shared;
@@ -160,8 +164,8 @@ impl SessionState {
         if is_alone { Sharing::Alone } else { Sharing::Shared }
     }
 
-    /// Returns the number of calls that are taken from a completion of this model, if this call is beyond it. The
-    /// session records such a call and publishes it as an error.
+    /// Returns the number of calls that are taken from a completion of this model, if this call is
+    /// beyond it. The session records such a call and publishes it as an error.
     pub(super) fn beyond(&self, index: u64, model: usize) -> Option<usize> {
         let max = if self.context.models.queue(model).has_parallel_calls() {
             self.context.calls.limits.max_calls_per_completion
@@ -171,7 +175,8 @@ impl SessionState {
         (index >= max as u64).then_some(max)
     }
 
-    /// Returns for each call of the completion that has ended whether it may run at the same time as others.
+    /// Returns for each call of the completion that has ended whether it may run at the same time
+    /// as others.
     pub(super) fn sharing(&self, calls: Vec<WantedCall>) -> Vec<(WantedCall, Sharing)> {
         let model = self.turn.as_ref().map_or(0, |turn| turn.model);
         let with_sharing = |(index, call): (u64, WantedCall)| {
@@ -207,8 +212,8 @@ impl SessionState {
         }
     }
 
-    /// Returns the turn in which a call runs, or `None` if the news about the call is late, because the call or its
-    /// turn has ended.
+    /// Returns the turn in which a call runs, or `None` if the news about the call is late, because
+    /// the call or its turn has ended.
     fn turn_of(&mut self, call: CallId) -> Option<&mut ActiveTurn> {
         self.turn.as_mut().filter(|turn| turn.calls.get(&call).is_some_and(|call| !call.has_ended))
     }

@@ -50,7 +50,8 @@ impl SessionState {
         if is_meant { self.dismiss() } else { Err(Error::NoTurn) }
     }
 
-    /// Dismisses the turn that runs. The store has that before it has anything that the session writes later.
+    /// Dismisses the turn that runs. The store has that before it has anything that the session
+    /// writes later.
     fn dismiss(&mut self) -> Result<DismissalStored, Error> {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else {
             return Err(Error::NoTurn);
@@ -92,8 +93,8 @@ impl SessionState {
         self.store([step], outgoing);
     }
 
-    /// Leaves a turn to the next start. Its model stops, calls that have not begun stay as they are in the ledger, and
-    /// running calls end first.
+    /// Leaves a turn to the next start. Its model stops, calls that have not begun stay as they are
+    /// in the ledger, and running calls end first.
     pub(in crate::session) fn close(&mut self, reply: oneshot::Sender<()>) {
         self.closing = Some(reply);
         self.on(TurnInput::Suspended);
@@ -101,8 +102,8 @@ impl SessionState {
         self.step(TurnStep::Suspended);
     }
 
-    /// Ends the session, if it was asked to, nothing of it runs any more and every message is answered. A later message
-    /// wakes it again.
+    /// Ends the session, if it was asked to, nothing of it runs any more and every message is
+    /// answered. A later message wakes it again.
     pub(in crate::session) fn end_if_closing(&mut self) {
         let is_quiet =
             self.turn.as_ref().is_none_or(|turn| turn.core.is_suspended() && turn.is_quiet());

@@ -11,8 +11,8 @@ use crate::{
     },
 };
 
-/// Records what this user says that one of their calls did, and informs the session of the slot. Exactly one resolution
-/// wins, and later callers receive [`Error::NotUnknown`].
+/// Records what this user says that one of their calls did, and informs the session of the slot.
+/// Exactly one resolution wins, and later callers receive [`Error::NotUnknown`].
 ///
 /// # Errors
 /// [`Error`] says why the resolution does not count.
@@ -78,8 +78,8 @@ pub(in crate::session) fn stands(
     }
 }
 
-/// Returns the locale of the turn of a call. If the store cannot be read for it, it is that of the runtime, because the
-/// resolution matters more than its words.
+/// Returns the locale of the turn of a call. If the store cannot be read for it, it is that of the
+/// runtime, because the resolution matters more than its words.
 async fn locale_of(row: &LedgerRow, context: &RuntimeContext) -> Locale {
     let part =
         context.store.store().transcript(&row.session, row.seq, PartSize::of_numbers(1)).await;

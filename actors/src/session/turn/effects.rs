@@ -55,7 +55,8 @@ impl SessionState {
                 .messages
                 .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
         }
-        // A turn ends after all that it began is published. Its end comes after that and after its own last messages.
+        // A turn ends after all that it began is published. Its end comes after that and after its
+        // own last messages.
         let last = outgoing.messages.last();
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
         let at = self.context.calls.clock.now();

@@ -2,9 +2,9 @@
 
 use crate::port::ModelError;
 
-/// Returns the index of the model to ask instead of this one, which failed: the next in the order, if there is one. A
-/// model is replaced only before it has said anything, because a person must not read the beginnings of two answers,
-/// and only if it is overloaded or lost its connection.
+/// Returns the index of the model to ask instead of this one, which failed: the next in the order,
+/// if there is one. A model is replaced only before it has said anything, because a person must not
+/// read the beginnings of two answers, and only if it is overloaded or lost its connection.
 ///
 /// The order only leads on. What a turn sends to a model reaches no model before it.
 pub(super) fn next_model(

@@ -20,10 +20,10 @@ use crate::{
     },
 };
 
-/// Carries out the plan, in one job of the store: lost calls end, and the turn ends with them or goes on. The notice of
-/// an unknown effect is in the same job, so the user receives it wherever the process ends. Returns the resumption of a
-/// turn that goes on, which is not [counted](count) yet. `None` if the turn ends, or stays open because there is no
-/// model.
+/// Carries out the plan, in one job of the store: lost calls end, and the turn ends with them or
+/// goes on. The notice of an unknown effect is in the same job, so the user receives it wherever
+/// the process ends. Returns the resumption of a turn that goes on, which is not [counted](count)
+/// yet. `None` if the turn ends, or stays open because there is no model.
 pub(in crate::session) async fn recover(
     mut open: OpenTurn,
     stored: &StoredSession,
@@ -56,14 +56,16 @@ pub(in crate::session) async fn recover(
     let mut last = stored.row.last_seq;
     let mut writes: Vec<_> =
         lost.into_iter().zip(ends).map(|(row, end)| end_write(row, at, end)).collect();
-    // A dismissal whose write failed is in effect all the same, and the store takes it before anything goes on.
+    // A dismissal whose write failed is in effect all the same, and the store takes it before
+    // anything goes on.
     if slot.turn().is_dismissed(open.turn) && !std::mem::replace(&mut open.is_dismissed, true) {
         let session = session.clone();
         let turn = open.turn;
         let step = TurnStep::Dismissed;
         writes.push(Write::Turn { session, turn, at, step });
     }
-    // A text over which a model took its process with it again and again would do so in every turn that reads it.
+    // A text over which a model took its process with it again and again would do so in every turn
+    // that reads it.
     let killer = Fate::Ends { reason: Reason::TooOften, was_completing: true };
     let is_left_out = plan.turn == killer;
     let notices = [(is_unknown, Notice::EffectUnknown), (is_left_out, Notice::TurnLeftOut)];
@@ -103,8 +105,8 @@ pub(in crate::session) async fn recover(
     Ok(resumption)
 }
 
-/// Counts a resumption that runs from now on. One that waits for a person, or for room, does not count: it can take no
-/// process with it.
+/// Counts a resumption that runs from now on. One that waits for a person, or for room, does not
+/// count: it can take no process with it.
 pub(in crate::session) async fn count(
     resumption: &Resumption,
     slot: &SessionSlot,

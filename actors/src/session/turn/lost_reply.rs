@@ -14,10 +14,12 @@ use crate::{
     protocol::{ChatMessage, Fault, SessionId, TurnId},
 };
 
-/// Dispatches the call again if the ledger has only its proposal. Otherwise brings it to the end that the ledger has.
+/// Dispatches the call again if the ledger has only its proposal. Otherwise brings it to the end
+/// that the ledger has.
 ///
-/// Such a call has not begun. A reply is lost with a dispatcher's mailbox, or with a call's actors, and so are their
-/// uncommitted steps. If a commit is nevertheless on its way, the ledger refuses the second run.
+/// Such a call has not begun. A reply is lost with a dispatcher's mailbox, or with a call's actors,
+/// and so are their uncommitted steps. If a commit is nevertheless on its way, the ledger refuses
+/// the second run.
 pub(super) async fn recover(
     request: Arc<DispatchRequest>,
     context: Arc<RuntimeContext>,
@@ -47,7 +49,8 @@ pub(super) async fn recover(
         };
         match back {
             Some(DispatcherMsg::Dispatch { reply: unused, .. }) if !came_back => reply = unused,
-            // Dropping the message reports the loss once more, which leads here again, to a dispatcher that lives.
+            // Dropping the message reports the loss once more, which leads here again, to a
+            // dispatcher that lives.
             Some(_) | None => return,
         }
     }
@@ -55,7 +58,8 @@ pub(super) async fn recover(
     reply.send(DispatcherEvent::Ended(end));
 }
 
-/// The sign by which a job of a session is recognised in the store. All of a job was written, or nothing.
+/// The sign by which a job of a session is recognised in the store. All of a job was written, or
+/// nothing.
 #[derive(Debug, PartialEq)]
 pub(in crate::session) enum Sign {
     TurnStarted(TurnId),
@@ -100,8 +104,8 @@ impl Sign {
         }
     }
 
-    /// Chooses the sign of a turn that has ended from the beginning: its first message. Without one the chat is in
-    /// memory, and the store need not have the turn.
+    /// Chooses the sign of a turn that has ended from the beginning: its first message. Without one
+    /// the chat is in memory, and the store need not have the turn.
     fn of_import(job: &[Write]) -> Self {
         let said = job.iter().find_map(|write| {
             let Write::Message { message, .. } = write else { return None };

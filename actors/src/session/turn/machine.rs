@@ -234,8 +234,8 @@ impl Turn {
         }
     }
 
-    /// Goes on after a completion. If the model reached its bound on tokens, it was in the middle of the last call,
-    /// which is dropped. The missing arguments could be those that narrow it.
+    /// Goes on after a completion. If the model reached its bound on tokens, it was in the middle
+    /// of the last call, which is dropped. The missing arguments could be those that narrow it.
     fn completed(
         &mut self,
         text: String,
@@ -281,7 +281,8 @@ impl Turn {
         if withdrawn.is_empty() { self.go_on_calling() } else { withdrawn }
     }
 
-    /// Starts the calls that are next. After all have ended, the next round begins or the turn ends.
+    /// Starts the calls that are next. After all have ended, the next round begins or the turn
+    /// ends.
     fn go_on_calling(&mut self) -> Vec<TurnEffect> {
         let Phase::Calling(calls) = &mut self.phase else { return Vec::new() };
         let begun = calls.start();

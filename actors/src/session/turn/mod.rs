@@ -1,15 +1,17 @@
 //! One turn of a session: from the stored user message to its end.
 //!
-//! `machine`, `recovery` and `fall_back` are pure. The first takes an input and returns effects. The second takes the
-//! stored facts of an open turn and returns a plan. The third decides which model is asked in place of one that failed.
-//! The other files carry out what these decide, as methods of the session's state:
+//! `machine`, `recovery` and `fall_back` are pure. The first takes an input and returns effects.
+//! The second takes the stored facts of an open turn and returns a plan. The third decides which
+//! model is asked in place of one that failed. The other files carry out what these decide, as
+//! methods of the session's state:
 //!
 //! - `begin` checks what was submitted, finds the turn of its key, and opens a turn.
 //! - `effects` says which method carries out which effect.
 //! - `completion` asks the model. `calls` records and dispatches the calls, and takes their events.
-//! - `persist` writes, and publishes what a `write_report` brings back. `dismissal` stops a turn or suspends it.
-//! - `left_open` carries out a recovery plan, before the session wakes, and `resumption` goes on from there. `room`
-//!   lets the turn wait for its place among the running turns.
+//! - `persist` writes, and publishes what a `write_report` brings back. `dismissal` stops a turn or
+//!   suspends it.
+//! - `left_open` carries out a recovery plan, before the session wakes, and `resumption` goes on
+//!   from there. `room` lets the turn wait for its place among the running turns.
 //! - `lost_reply` reads in the ledger what became of a call or write whose reply was lost.
 //! - `effect_resolution` records what a person says that a call with an unknown effect did.
 //!

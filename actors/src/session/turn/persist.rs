@@ -21,8 +21,8 @@ use crate::{
 };
 
 impl SessionState {
-    /// Sends parts to the store. They are published after the write comes back. The order of writes is the order of
-    /// these calls.
+    /// Sends parts to the store. They are published after the write comes back. The order of writes
+    /// is the order of these calls.
     pub(in crate::session) fn store(
         &self,
         facts: impl IntoIterator<Item = Write>,
@@ -46,7 +46,8 @@ impl SessionState {
         let Outgoing { about, messages, end, clear, import, resumed, called, dismissed } = written;
         let opens = messages.iter().any(|message| matches!(message.content, Content::User { .. }));
         match result {
-            // The store has the end of that turn, which came later than this: the chat and its next turn go on.
+            // The store has the end of that turn, which came later than this: the chat and its next
+            // turn go on.
             Err(cause) if self.is_over(about) => {
                 debug!(session = %self.slot.session(), ?about, %cause, "dropped a late report of a write");
                 dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
@@ -99,8 +100,9 @@ impl SessionState {
         }
     }
 
-    /// Ends the actor because the store did not take a write; `opens`: it was the beginning of the turn. The next actor
-    /// goes on from what the store has, once all that this one began has ended.
+    /// Ends the actor because the store did not take a write; `opens`: it was the beginning of the
+    /// turn. The next actor goes on from what the store has, once all that this one began has
+    /// ended.
     pub(super) fn not_stored(
         &mut self,
         clear: Option<oneshot::Sender<Result<(), Error>>>,
@@ -116,7 +118,8 @@ impl SessionState {
         if let Some(reply) = clear {
             answer(reply, Err(Error::Store(cause.clone())));
         }
-        // If another write failed, the beginning is still on its way, and only the store knows what becomes of it.
+        // If another write failed, the beginning is still on its way, and only the store knows what
+        // becomes of it.
         let of_beginning = self.not_begun(if opens { cause } else { &StoreError::Silent });
         if let Some(turn) = &mut self.turn {
             for dismissed in turn.dismissed.drain(..) {
@@ -193,8 +196,8 @@ impl SessionState {
         text
     }
 
-    /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a call's end only now,
-    /// because otherwise the model would be asked again without it.
+    /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a
+    /// call's end only now, because otherwise the model would be asked again without it.
     pub(super) fn show(&mut self, message: ChatMessage) {
         let locale = self.turn.as_ref().map(|turn| self.locale_of(turn)).unwrap_or_default();
         let mut ended = Vec::new();

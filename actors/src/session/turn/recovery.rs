@@ -24,7 +24,8 @@ pub(super) struct Left<'a> {
 /// The plan for an open turn.
 #[derive(Debug, PartialEq)]
 pub(super) struct Plan {
-    /// Calls that no pipeline brings to their end any more: they end as lost, and none of them runs again.
+    /// Calls that no pipeline brings to their end any more: they end as lost, and none of them runs
+    /// again.
     pub(super) lost: Vec<CallId>,
     /// The fate of the turn.
     pub(in crate::session) turn: Fate,
@@ -46,12 +47,12 @@ pub(super) enum Fate {
         again: Vec<CallId>,
         /// Whether a call of that round asked for the end of the turn.
         stops_loop: bool,
-        /// Whether nothing of it begins before a person has decided. Such a resumption does not count: it can take no
-        /// process with it.
+        /// Whether nothing of it begins before a person has decided. Such a resumption does not
+        /// count: it can take no process with it.
         waits: bool,
     },
-    /// The turn stays open for a start with a model. Calls of it that have not begun stay where the ledger has them, and no
-    /// person is asked: what would follow the answer needs a model.
+    /// The turn stays open for a start with a model. Calls of it that have not begun stay where the
+    /// ledger has them, and no person is asked: what would follow the answer needs a model.
     Stays,
 }
 
@@ -64,11 +65,12 @@ pub(super) enum Reason {
     NoChat,
 }
 
-/// Makes the plan. A call that has ended keeps its end. A call whose handler was recorded as begun is lost. Every other
-/// call goes on from where the ledger has it.
+/// Makes the plan. A call that has ended keeps its end. A call whose handler was recorded as begun
+/// is lost. Every other call goes on from where the ledger has it.
 ///
-/// A transactional or reading handler is recorded as begun only together with its end. If it was cut off, its call is
-/// where it was before and has left no trace. So it runs anew, on the same approval, which was not used up.
+/// A transactional or reading handler is recorded as begun only together with its end. If it was
+/// cut off, its call is where it was before and has left no trace. So it runs anew, on the same
+/// approval, which was not used up.
 ///
 /// # Errors
 /// [`StoreError::Refused`] if a call that is to go on comes before the round that the turn is in.

@@ -1,4 +1,5 @@
-//! Going on with a turn that was left open: the same calls under the same ids, the same questions, a new completion.
+//! Going on with a turn that was left open: the same calls under the same ids, the same questions,
+//! a new completion.
 
 use std::sync::Arc;
 
@@ -15,8 +16,8 @@ use crate::{
 };
 
 impl SessionState {
-    /// Takes the turn as the store has it, to go on with it. Readers receive that before the news, which are the ends
-    /// of calls that no pipeline will end, and what comes after them.
+    /// Takes the turn as the store has it, to go on with it. Readers receive that before the news,
+    /// which are the ends of calls that no pipeline will end, and what comes after them.
     pub(in crate::session) fn resume(&mut self, resumption: Resumption, news: Vec<SessionEvent>) {
         let Resumption { open, calls, stops_loop, permit, .. } = resumption;
         if self.is_closing() {
@@ -62,7 +63,8 @@ impl SessionState {
         news.into_iter().for_each(|event| self.slot.feed().republish(event));
     }
 
-    /// Returns the index of the model that asked for a call, or that of its turn if the model no longer exists.
+    /// Returns the index of the model that asked for a call, or that of its turn if the model no
+    /// longer exists.
     fn model_of_call(&self, row: &LedgerRow, of_turn: usize) -> usize {
         row.model.as_ref().and_then(|name| self.context.models.find(name)).unwrap_or(of_turn)
     }

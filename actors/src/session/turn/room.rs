@@ -1,5 +1,5 @@
-//! Room among the running turns. A turn that goes on after a crash waits for it in an awake session, which can be
-//! viewed and dismissed.
+//! Room among the running turns. A turn that goes on after a crash waits for it in an awake
+//! session, which can be viewed and dismissed.
 
 use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
@@ -16,8 +16,9 @@ use crate::{
 };
 
 impl SessionState {
-    /// Goes on with a turn from where it is, at once if it has its permit. Without a permit, it asks its person again
-    /// if it only waits for that, or ends if it was dismissed. Everything else of it waits for room.
+    /// Goes on with a turn from where it is, at once if it has its permit. Without a permit, it
+    /// asks its person again if it only waits for that, or ends if it was dismissed. Everything
+    /// else of it waits for room.
     pub(in crate::session) fn go_on(&mut self, waits: bool) {
         let Some(turn) = self.turn.as_mut() else { return };
         if turn.permit.is_none() {
@@ -63,7 +64,8 @@ impl SessionState {
         if turn.core.is_opening() {
             self.step(TurnStep::Resumed);
         } else if turn.core.is_completing() && turn.completion.is_none() {
-            // A person has decided. A process that ends from here on finds another turn than before.
+            // A person has decided. A process that ends from here on finds another turn than
+            // before.
             self.complete();
         }
     }

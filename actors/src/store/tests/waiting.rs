@@ -88,7 +88,8 @@ async fn withdrawn_requests_make_room_for_others() {
     assert_eq!(fixture.texts().await, ["b", "b"]);
 }
 
-/// On threads, so that deadlines and writers really meet: each job is a coin that may fall on either side.
+/// On threads, so that deadlines and writers really meet: each job is a coin that may fall on
+/// either side.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_caller_that_is_told_no_finds_nothing_whenever_the_writer_comes() {
     let limits = Limits { store_timeout: Duration::from_millis(2), ..Limits::default() };

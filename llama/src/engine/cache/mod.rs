@@ -1,14 +1,16 @@
 //! Keeps the context, and knows where each chat rests: in a sequence, in memory, or nowhere.
 //!
-//! - `assign` gives a sequence to a completion: its session's own, or a free one. The completion begins with the
-//!   longest part that it may share, or with the chat's state from memory if that is longer.
-//! - `rest` lets an answered chat keep its sequence. If resting chats hold too much, `resting` moves the chat that has
-//!   rested longest to memory, without the part that others share.
-//! - `make_room` frees tokens of the context, first those of resting chats and then those of common beginnings.
+//! - `assign` gives a sequence to a completion: its session's own, or a free one. The completion
+//!   begins with the longest part that it may share, or with the chat's state from memory if that
+//!   is longer.
+//! - `rest` lets an answered chat keep its sequence. If resting chats hold too much, `resting`
+//!   moves the chat that has rested longest to memory, without the part that others share.
+//! - `make_room` frees tokens of the context, first those of resting chats and then those of common
+//!   beginnings.
 //!
 //! Invariants:
-//! - `make_room` never takes the sequence of a running completion. If there is no room, the engine decides which
-//!   completion gives up its sequence.
+//! - `make_room` never takes the sequence of a running completion. If there is no room, the engine
+//!   decides which completion gives up its sequence.
 //! - A chat rests in one tier at a time, and memory holds at most `swapped_bytes`.
 //! - A chat that cannot be restored is read again. Nothing of the attempt stays in its sequence.
 
@@ -30,9 +32,10 @@ use super::{
 
 /// The context and the content of its sequences.
 ///
-/// An answered chat rests in its sequence. If resting chats hold more than `resting_tokens`, or a sequence is needed,
-/// the chat that has rested longest moves to memory, without the part that others share. Chats are forgotten from
-/// memory in the same order. A common beginning of several chats stays in a sequence of its own.
+/// An answered chat rests in its sequence. If resting chats hold more than `resting_tokens`, or a
+/// sequence is needed, the chat that has rested longest moves to memory, without the part that
+/// others share. Chats are forgotten from memory in the same order. A common beginning of several
+/// chats stays in a sequence of its own.
 pub(super) struct Cache<'m> {
     pub(super) kv: KvContext<'m>,
     slots: Slots,
@@ -58,8 +61,8 @@ pub(super) struct Assigned {
     pub(super) sequence: Sequence,
     /// The tokens of its prompt that the sequence holds already.
     pub(super) known: usize,
-    /// How many of these tokens this chat itself had read. Only this number may be reported, since the others depend on
-    /// what other users asked.
+    /// How many of these tokens this chat itself had read. Only this number may be reported, since
+    /// the others depend on what other users asked.
     pub(super) own: usize,
 }
 
@@ -88,7 +91,8 @@ impl<'m> Cache<'m> {
         self.kv.best(readable(prompt)).map_or(0, |known| known.tokens)
     }
 
-    /// Assigns a chat a sequence with as much of its prompt as it may share. Returns `None` if all sequences run.
+    /// Assigns a chat a sequence with as much of its prompt as it may share. Returns `None` if all
+    /// sequences run.
     pub(super) fn assign(
         &mut self,
         owner: &Owner,

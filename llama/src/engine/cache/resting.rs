@@ -1,5 +1,5 @@
-//! Keeps resting chats: how many stay in the context, which one moves to memory, and which beginnings stay in the
-//! context.
+//! Keeps resting chats: how many stay in the context, which one moves to memory, and which
+//! beginnings stay in the context.
 
 use tracing::debug;
 
@@ -8,7 +8,8 @@ use super::{
     Cache, Owner,
 };
 
-/// How many common beginnings are kept. An application seldom has more sets of tools and system texts.
+/// How many common beginnings are kept. An application seldom has more sets of tools and system
+/// texts.
 const COMMONS: usize = 8;
 /// How many tokens beyond the kept ones make a beginning worth a sequence of its own.
 const COMMON_GAIN: usize = 32;
@@ -28,8 +29,9 @@ impl Cache<'_> {
         self.swap_out_most(Some(sequence), stats);
     }
 
-    /// Moves chats to memory, except for `but`, until resting chats hold no more than is allowed. Each token of a
-    /// decode looks at the whole context, so the more completions run, the fewer chats may rest.
+    /// Moves chats to memory, except for `but`, until resting chats hold no more than is allowed.
+    /// Each token of a decode looks at the whole context, so the more completions run, the fewer
+    /// chats may rest.
     pub(in super::super) fn swap_out_most(
         &mut self,
         but: Option<Sequence>,
@@ -44,8 +46,8 @@ impl Cache<'_> {
         }
     }
 
-    /// Counts the tokens that only resting chats hold. The beginning of a chat that came back whole is a copy, and is
-    /// not counted.
+    /// Counts the tokens that only resting chats hold. The beginning of a chat that came back whole
+    /// is a copy, and is not counted.
     fn resting(&self) -> usize {
         let own = |sequence| self.kv.held().len(sequence) - self.shared(sequence);
         self.slots.resting().map(own).sum()

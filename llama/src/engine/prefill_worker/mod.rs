@@ -1,12 +1,13 @@
-//! Reads long prompts in a context of their own, while streams use another one. Each side has half of the threads, so
-//! neither waits for the other. A prompt that was read goes on in the main context.
+//! Reads long prompts in a context of their own, while streams use another one. Each side has half
+//! of the threads, so neither waits for the other. A prompt that was read goes on in the main
+//! context.
 //!
-//! One context cannot do both, because its threads take turns. More threads than cores would not help: they wait by
-//! spinning, and nothing would go on.
+//! One context cannot do both, because its threads take turns. More threads than cores would not
+//! help: they wait by spinning, and nothing would go on.
 //!
 //! - `when` decides by the running completions whether the contexts split or join.
-//! - `turns` is the engine's part. It moves chats between the contexts, plans the worker's decodes and takes its
-//!   results.
+//! - `turns` is the engine's part. It moves chats between the contexts, plans the worker's decodes
+//!   and takes its results.
 //! - `thread` is the other side. It makes the contexts, and decodes in the context that it is lent.
 //!
 //! ```text
@@ -88,13 +89,13 @@ enum Heard {
     Failed,
 }
 
-/// The tokens of one decode of prompts. Twice as many are no faster, and a chat that wants the context would wait twice
-/// as long.
+/// The tokens of one decode of prompts. Twice as many are no faster, and a chat that wants the
+/// context would wait twice as long.
 const PIECE: usize = 64;
-/// Returns the number of decodes that the worker gets at once, so that it does not wait between them for the engine,
-/// which looks only after its own decodes. All of them fit into most sliding windows (512 tokens and more), so the chat
-/// returns after its part in the main context. If a window lost the beginning, it returns whole and can no longer be
-/// shared.
+/// Returns the number of decodes that the worker gets at once, so that it does not wait between
+/// them for the engine, which looks only after its own decodes. All of them fit into most sliding
+/// windows (512 tokens and more), so the chat returns after its part in the main context. If a
+/// window lost the beginning, it returns whole and can no longer be shared.
 const fn ahead(keeps: Keeps) -> usize {
     match keeps {
         Keeps::All | Keeps::State => 16,
@@ -127,7 +128,8 @@ impl<'m> PrefillWorker<'m> {
         if self.is_on() { self.streams.as_mut() } else { None }
     }
 
-    /// Returns whether the contexts exist, and orders them if they do not. Returns `None` if they never will.
+    /// Returns whether the contexts exist, and orders them if they do not. Returns `None` if they
+    /// never will.
     fn has_contexts(&mut self) -> Option<bool> {
         match self.stage {
             Stage::Unmade if self.thread.order(Order::Make) => self.stage = Stage::Making,

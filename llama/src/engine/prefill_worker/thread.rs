@@ -1,5 +1,5 @@
-//! Runs the thread next to the engine's. It makes the contexts of the prefill worker, and decodes the work that it is
-//! lent.
+//! Runs the thread next to the engine's. It makes the contexts of the prefill worker, and decodes
+//! the work that it is lent.
 
 use std::sync::{
     Arc,
@@ -112,8 +112,8 @@ impl<'m> Work<'m> {
     }
 }
 
-/// Makes one context after the other. No other thread makes one meanwhile, because llama.cpp changes settings of the
-/// weights.
+/// Makes one context after the other. No other thread makes one meanwhile, because llama.cpp
+/// changes settings of the weights.
 fn made<'m>(weights: &'m Weights, make: Make) -> Option<[KvContext<'m>; 2]> {
     let Make { shapes, scratch, keeps } = make;
     let kv = |shape| {

@@ -1,5 +1,5 @@
-//! Moves completions between contexts: the contexts split, the worker reads one piece of prompts after another, and all
-//! completions return.
+//! Moves completions between contexts: the contexts split, the worker reads one piece of prompts
+//! after another, and all completions return.
 
 use tracing::{debug, warn};
 
@@ -91,8 +91,9 @@ impl Engine<'_> {
         load
     }
 
-    /// Takes back the worker's results into the main context at once, so that others may begin with them and they
-    /// outlive their completion. A recurrent state returns only after it sums up the whole prompt.
+    /// Takes back the worker's results into the main context at once, so that others may begin with
+    /// them and they outlive their completion. A recurrent state returns only after it sums up the
+    /// whole prompt.
     fn has_read(&mut self) {
         let Self { runs, cache, coming, stats, prefill_worker: Some(worker), .. } = self else {
             return;
@@ -128,7 +129,8 @@ impl Engine<'_> {
         }
     }
 
-    /// Moves new completions to the context where they read or generate. Returns false if one has no room there.
+    /// Moves new completions to the context where they read or generate. Returns false if one has
+    /// no room there.
     fn admit(&mut self) -> bool {
         let Self { runs, cache, prefill_worker: Some(worker), .. } = self else { return false };
         worker.stage = Stage::Split;
@@ -183,8 +185,8 @@ impl Engine<'_> {
         self.join();
     }
 
-    /// Returns all completions to the main context. The worker first ends its present piece. If that fails, prompts go
-    /// on from the tokens known before.
+    /// Returns all completions to the main context. The worker first ends its present piece. If
+    /// that fails, prompts go on from the tokens known before.
     fn join(&mut self) {
         if self.prefill_worker.as_mut().map(|worker| worker.receive(true)) == Some(Heard::Read) {
             self.has_read();
@@ -212,7 +214,8 @@ impl Engine<'_> {
 }
 
 impl PrefillWorker<'_> {
-    /// Returns whether a chat wants to move to the context of prompts, wants to begin with its content, or has left it.
+    /// Returns whether a chat wants to move to the context of prompts, wants to begin with its
+    /// content, or has left it.
     fn is_awaited(&self, runs: &[ActiveCompletion]) -> bool {
         let is_over = |piece: &Piece| runs.iter().all(|run| run.began != piece.began);
         runs.iter().any(|run| match run.waits {
@@ -231,8 +234,8 @@ impl PrefillWorker<'_> {
     }
 }
 
-/// Makes the main context hold a completion's content of another one. If it has no room even without resting chats, the
-/// completion gives up its sequence.
+/// Makes the main context hold a completion's content of another one. If it has no room even
+/// without resting chats, the completion gives up its sequence.
 fn return_to_main(
     run: &mut ActiveCompletion,
     from: &mut KvContext<'_>,

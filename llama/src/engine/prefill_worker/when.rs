@@ -22,10 +22,11 @@ pub(in super::super) struct Room {
     pub(in super::super) main: usize,
 }
 
-/// The length from which a split pays. Moving all chats there and back takes as long as reading some ten tokens, and
-/// each side has half of the threads.
+/// The length from which a split pays. Moving all chats there and back takes as long as reading
+/// some ten tokens, and each side has half of the threads.
 const LONG: usize = 256;
-/// How many free tokens each stream has when the contexts split. With fewer, all would soon move back.
+/// How many free tokens each stream has when the contexts split. With fewer, all would soon move
+/// back.
 const SLACK: usize = 64;
 
 impl Load {
@@ -39,8 +40,9 @@ impl Load {
         self.streams > 0 && self.longest > 0 && self.fits(1, room)
     }
 
-    /// Returns whether all of them fit, with this many free tokens for each stream. Without room in the main context,
-    /// one of them would lose its sequence at the join, even if it had waited longest.
+    /// Returns whether all of them fit, with this many free tokens for each stream. Without room in
+    /// the main context, one of them would lose its sequence at the join, even if it had waited
+    /// longest.
     const fn fits(self, slack: usize, room: Room) -> bool {
         let Self { streams, streams_tokens, prompts_tokens, .. } = self;
         let streams = streams_tokens + slack * streams;

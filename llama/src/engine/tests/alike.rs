@@ -1,4 +1,5 @@
-//! Tests that the bundled model says the same beside others as alone, unless two tokens are nearly equal.
+//! Tests that the bundled model says the same beside others as alone, unless two tokens are nearly
+//! equal.
 
 use std::{collections::HashMap, sync::Arc};
 

@@ -1,9 +1,10 @@
-//! Rewrites a chat template so that each value it makes is weighed. The template engine itself bounds steps, but not
-//! values.
+//! Rewrites a chat template so that each value it makes is weighed. The template engine itself
+//! bounds steps, but not values.
 //!
-//! The source is measured by its tokens and then parsed. The tree is written as source again, with a filter or function
-//! of `weights` around every part that makes or reads a value. This file writes the statements, `expressions` writes
-//! the expressions, and `parts` writes what both consist of. The engine compiles the result.
+//! The source is measured by its tokens and then parsed. The tree is written as source again, with
+//! a filter or function of `weights` around every part that makes or reads a value. This file
+//! writes the statements, `expressions` writes the expressions, and `parts` writes what both
+//! consist of. The engine compiles the result.
 //!
 //! ```text
 //! {{ a + b + c }}   becomes, without its brackets,   {{ madang_add(a, b, c) }}
@@ -13,8 +14,8 @@
 //! - The rewritten template renders the same text, or ends with an error.
 //! - An unknown construct is refused, so that no new kind of expression goes unweighed.
 //! - A template cannot use a name of the guard, and cannot read the purse.
-//! - The length of the source, of each block and of each chain of `elif` is bounded before parsing, because the parser
-//!   goes down the stack for each operator.
+//! - The length of the source, of each block and of each chain of `elif` is bounded before parsing,
+//!   because the parser goes down the stack for each operator.
 
 mod expressions;
 mod parts;
@@ -44,7 +45,8 @@ pub(super) fn guarded(source: &str, syntax: SyntaxConfig) -> Written {
     statement(&parse(source, "chat", syntax)?)
 }
 
-/// Bounds the lengths, because parsing, compiling and dropping go one step down the stack for each operator in a row.
+/// Bounds the lengths, because parsing, compiling and dropping go one step down the stack for each
+/// operator in a row.
 fn measure(source: &str, syntax: SyntaxConfig) -> Result<(), Error> {
     if source.len() > MAX_BYTES {
         return Err(refused("is too long"));

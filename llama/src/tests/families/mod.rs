@@ -1,8 +1,8 @@
-//! Tests every family by a template of its form: detection, rendering, and forgery. How its calls are read is tested in
-//! `madang-parser`.
+//! Tests every family by a template of its form: detection, rendering, and forgery. How its calls
+//! are read is tested in `madang-parser`.
 //!
-//! The templates are written for these tests, in the form of the family's. `UPDATE_EXPECT=1 cargo test` rewrites the
-//! prompts.
+//! The templates are written for these tests, in the form of the family's.
+//! `UPDATE_EXPECT=1 cargo test` rewrites the prompts.
 
 mod published;
 mod unbrought;
@@ -163,7 +163,8 @@ fn prompts_stay_as_they_are() {
     }
 }
 
-/// Lists the markers in a prompt: special tokens by number, and how many plain texts contain a marker.
+/// Lists the markers in a prompt: special tokens by number, and how many plain texts contain a
+/// marker.
 fn readable(dialect: &Dialect, markers: &Markers, text: &str) -> (Vec<LlamaToken>, usize) {
     let pieces = Chat { text }.pieces(dialect, markers);
     let spans = spans(&pieces, markers);

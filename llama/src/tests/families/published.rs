@@ -66,8 +66,8 @@ const PUBLISHED: [(&str, &Family); 53] = [
     ("openbmb-MiniCPM5", &MINICPM_5),
 ];
 
-/// Templates whose own calls no family reads yet. Their models are asked for calls in another form, and the start says
-/// so.
+/// Templates whose own calls no family reads yet. Their models are asked for calls in another form,
+/// and the start says so.
 const UNREAD: [&str; 3] = ["Kimi-K3", "MiniMax-M3", "muse-glimmer"];
 
 fn dialect_of(template: &Published) -> Dialect {
@@ -141,7 +141,8 @@ fn a_call_as_a_published_template_writes_it_is_read_or_is_known_to_be_none() {
     assert_eq!(names, UNREAD, "{}", unread.join("\n"));
 }
 
-/// Those of them whose calls begin with a text that no answer has. Such an answer is a call that failed.
+/// Those of them whose calls begin with a text that no answer has. Such an answer is a call that
+/// failed.
 const OPENED: [(&str, &str); 1] = [("Kimi-K3", "<|close|>response<|sep|><|open|>")];
 
 #[test]
@@ -179,7 +180,8 @@ fn a_call_that_no_family_reads_is_never_the_answer() {
     assert_eq!(opened, OPENED);
 }
 
-/// Writes a call as the template does, from where the model went on. Returns `None` if it writes none.
+/// Writes a call as the template does, from where the model went on. Returns `None` if it writes
+/// none.
 fn native_call(dialect: &Dialect) -> Option<String> {
     let user = json!({"role": "user", "content": "a"});
     let call = json!({

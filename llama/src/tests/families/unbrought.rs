@@ -1,4 +1,5 @@
-//! Tests models whose templates are not brought, by templates of their form: the family, and the calls that they write.
+//! Tests models whose templates are not brought, by templates of their form: the family, and the
+//! calls that they write.
 
 use madang_parser::{Parser, Segment};
 use serde_json::Value;

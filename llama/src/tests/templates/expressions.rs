@@ -1,4 +1,5 @@
-//! Compares the values of expressions with those of jinja2: every test and filter over every kind of value.
+//! Compares the values of expressions with those of jinja2: every test and filter over every kind
+//! of value.
 
 use serde_json::{Value, json};
 

@@ -1,7 +1,9 @@
-//! Tries the chat templates of others: against jinja2, for which they were written, and as models of this engine.
+//! Tries the chat templates of others: against jinja2, for which they were written, and as models
+//! of this engine.
 //!
-//! `scripts/setup.sh templates` brings templates and jinja2 into a cache, and the suite `templates` names it by
-//! `MADANG_TEMPLATES`. Those of the folder `MADANG_CHAT_TEMPLATES` are tried as well. None is copied here.
+//! `scripts/setup.sh templates` brings templates and jinja2 into a cache, and the suite `templates`
+//! names it by `MADANG_TEMPLATES`. Those of the folder `MADANG_CHAT_TEMPLATES` are tried as well.
+//! None is copied here.
 
 mod expressions;
 mod jinja;
@@ -112,7 +114,8 @@ pub(super) fn with_each<S>(
     found
 }
 
-/// Differences for which there is a reason: the beginning of a template's name, and a part of what differs.
+/// Differences for which there is a reason: the beginning of a template's name, and a part of what
+/// differs.
 const REASONS: [(&str, &str, &str); 7] = [
     (
         "CohereForAI-c4ai-command-r-plus-tool_use",

@@ -1,4 +1,5 @@
-//! The transcripts that a chat can have: every short order of messages, and what else they may contain.
+//! The transcripts that a chat can have: every short order of messages, and what else they may
+//! contain.
 
 use madang_actors::protocol::{CallId, PromptMessage, ToolSpec};
 use serde_json::json;
@@ -32,7 +33,8 @@ pub(super) fn shapes() -> Vec<Shape> {
         all.push(Shape { name: named("alone"), system, has_tools, ..shape() });
         all.push(Shape { name: named("with thinking"), has_thinking: true, ..shape() });
     }
-    // Of a model that failed before a word, a user that sent blanks, and a history that was kept elsewhere.
+    // Of a model that failed before a word, a user that sent blanks, and a history that was kept
+    // elsewhere.
     all.extend(["ue", "ueu", "eu", "euu", "bu", "ubmu", "ub", "ucebu", "e"].map(Shape::of));
     for arguments in ["{broken", "null", "[1]", "\"text\"", "17", "", "{\"arguments\":{}}"] {
         for order in ["uC", "uCmu", "Cu", "uCu"] {
@@ -73,8 +75,8 @@ fn orders() -> Vec<String> {
 }
 
 impl Shape {
-    /// Makes a shape of letters: the user, the model, and a call with its result. An `e` is a model that said nothing,
-    /// a `b` a user that sent blanks, and a `C` a call that is to be changed.
+    /// Makes a shape of letters: the user, the model, and a call with its result. An `e` is a model
+    /// that said nothing, a `b` a user that sent blanks, and a `C` a call that is to be changed.
     fn of(order: &str) -> Self {
         let mut told = Vec::new();
         let message = |(at, letter): (usize, char)| {

@@ -1,4 +1,5 @@
-//! Reads the configuration: the file `mcpServers` that other clients have, with some keys of our own.
+//! Reads the configuration: the file `mcpServers` that other clients have, with some keys of our
+//! own.
 
 use std::{
     env, fs,
@@ -18,16 +19,17 @@ use super::{
     text::cut,
 };
 
-/// The servers that a file names: `{"mcpServers": {"gh": {"command": "gh-mcp", "args": [], "env": {}}}}`, or `{"url":
-/// .., "headers": {}}`.
+/// The servers that a file names: `{"mcpServers": {"gh": {"command": "gh-mcp", "args": [], "env":
+/// {}}}}`, or `{"url": .., "headers": {}}`.
 ///
-/// In addition to the usual keys, an entry may have these. With `"trust": "annotations"`, what the server says of its
-/// tools counts. With `"optional": true`, the start goes on without the server, even if the entry has a mistake.
-/// `"timeout"` and `"startTimeout"` are in seconds. `"exclude"` lists tools to leave out. With `"disabled": true` the
-/// entry is not read. [`warnings`](Self::warnings) names all other keys.
+/// In addition to the usual keys, an entry may have these. With `"trust": "annotations"`, what the
+/// server says of its tools counts. With `"optional": true`, the start goes on without the server,
+/// even if the entry has a mistake. `"timeout"` and `"startTimeout"` are in seconds. `"exclude"`
+/// lists tools to leave out. With `"disabled": true` the entry is not read.
+/// [`warnings`](Self::warnings) names all other keys.
 ///
-/// Comments, commas after the last member, and what the files of other clients have in place of these keys are read
-/// too.
+/// Comments, commas after the last member, and what the files of other clients have in place of
+/// these keys are read too.
 #[derive(Debug, Clone)]
 pub struct McpConfig {
     path: PathBuf,
@@ -36,8 +38,8 @@ pub struct McpConfig {
 }
 
 impl McpConfig {
-    /// Reads a file. `${NAME}` and `${env:NAME}` in its texts are variables of the environment. This blocks the calling
-    /// thread.
+    /// Reads a file. `${NAME}` and `${env:NAME}` in its texts are variables of the environment.
+    /// This blocks the calling thread.
     ///
     /// # Errors
     /// Returns a [`McpConfigError`], which names the file, the key and the mistake.
@@ -48,8 +50,8 @@ impl McpConfig {
         Self::parse(&text, path, &|name| env::var(name).ok())
     }
 
-    /// Reads a text as the content of this file, with variables from `variable`. Files that `envFile` names are read
-    /// from the disk.
+    /// Reads a text as the content of this file, with variables from `variable`. Files that
+    /// `envFile` names are read from the disk.
     ///
     /// # Errors
     /// Returns a [`McpConfigError`], which names the file, the key and the mistake.
@@ -68,8 +70,8 @@ impl McpConfig {
         }
     }
 
-    /// Returns what is odd in the file but no reason to stop: keys that are not read here, and optional servers with a
-    /// mistake.
+    /// Returns what is odd in the file but no reason to stop: keys that are not read here, and
+    /// optional servers with a mistake.
     #[must_use]
     pub fn warnings(&self) -> &[String] {
         &self.warnings
@@ -84,8 +86,8 @@ impl McpConfig {
     }
 }
 
-/// Returns the folder that an editor would have open: the folder of the file, or the one around the editor's own
-/// folder.
+/// Returns the folder that an editor would have open: the folder of the file, or the one around the
+/// editor's own folder.
 fn workspace(file: &Path) -> &Path {
     let folder = file.parent().unwrap_or(file);
     let is_of_editor = folder.file_name().is_some_and(|name| {
@@ -124,7 +126,8 @@ fn entries(
         let path = format!("{key}.{name}");
         let Value::Object(left) = entry else { return Err(format!("{path} is not an object")) };
         let mut fields = Fields { path, left, variables };
-        // A server that is left out is not judged, and neither are its values or the variables that it would need.
+        // A server that is left out is not judged, and neither are its values or the variables that
+        // it would need.
         if fields.flag("disabled")? == Some(true) || fields.flag("enabled")? == Some(false) {
             continue;
         }
@@ -152,8 +155,8 @@ fn entries(
     Ok(entries)
 }
 
-/// Takes the servers out of a file. They are under `mcpServers`, or as VS Code has them: under `servers` of a file of
-/// their own, or under `mcp` of its settings.
+/// Takes the servers out of a file. They are under `mcpServers`, or as VS Code has them: under
+/// `servers` of a file of their own, or under `mcp` of its settings.
 fn servers(whole: &mut Map<String, Value>) -> Result<(&'static str, Map<String, Value>), String> {
     let mut found = Vec::new();
     for key in ["mcpServers", "servers"] {

@@ -36,8 +36,8 @@ const RETRY: Duration = Duration::from_secs(3);
 /// The most bytes of a handshake. An icon of a client may be in it.
 const MAX_HANDSHAKE_BYTES: usize = 64 * 1024;
 
-/// The hosts and origins under which an endpoint is reached. The guard checks them, and the protocol's library checks
-/// them once more.
+/// The hosts and origins under which an endpoint is reached. The guard checks them, and the
+/// protocol's library checks them once more.
 #[derive(Debug, Clone)]
 pub struct EndpointSite {
     /// The hosts, with their ports unless these are the usual ones.
@@ -46,8 +46,8 @@ pub struct EndpointSite {
     pub origins: Vec<String>,
 }
 
-/// Offers the tools of a runtime to MCP clients over HTTP. Clones share one endpoint and are cheap. All sessions end
-/// when the last clone is dropped.
+/// Offers the tools of a runtime to MCP clients over HTTP. Clones share one endpoint and are cheap.
+/// All sessions end when the last clone is dropped.
 ///
 /// It checks no credential. A guard must do that before it.
 #[derive(Debug, Clone)]
@@ -66,8 +66,9 @@ struct Shared {
 }
 
 impl ToolEndpoint {
-    /// Offers the tools of this runtime. This must be called within a tokio runtime. The key seals what clients of
-    /// revisions without a handshake bring back. If the key is kept over a restart, their calls are found again.
+    /// Offers the tools of this runtime. This must be called within a tokio runtime. The key seals
+    /// what clients of revisions without a handshake bring back. If the key is kept over a restart,
+    /// their calls are found again.
     #[must_use]
     pub fn new(runtime: Runtime, key: [u8; 32], limits: EndpointLimits) -> Self {
         let sessions = Arc::new(Sessions::new(limits.clone()));
@@ -79,8 +80,9 @@ impl ToolEndpoint {
         Self { shared: Arc::new(Shared { runtime, seal, limits, sessions, ended, _ends }) }
     }
 
-    /// Answers a request of a client that the guard has let in for this user. If the future is dropped, or the body of
-    /// the answer before its end, a call of a revision without a handshake is dismissed.
+    /// Answers a request of a client that the guard has let in for this user. If the future is
+    /// dropped, or the body of the answer before its end, a call of a revision without a handshake
+    /// is dismissed.
     ///
     /// # Errors
     /// Returns [`EndpointRefusal`] if a bound is reached, or if the session is not this caller's.
@@ -176,7 +178,8 @@ async fn close_idle(sessions: Weak<Sessions>, idle: Duration) {
     }
 }
 
-/// Returns whether a message of a client begins something. A server that is about to end does not do that.
+/// Returns whether a message of a client begins something. A server that is about to end does not
+/// do that.
 #[must_use]
 pub fn begins(message: &[u8]) -> bool {
     Peek::of(message).is_some_and(|peek| matches!(&*peek.method, "initialize" | "tools/call"))

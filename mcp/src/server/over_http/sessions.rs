@@ -1,5 +1,5 @@
-//! Keeps the sessions of clients whose revision has a handshake: whose each is, how many there are, and since when one
-//! is idle.
+//! Keeps the sessions of clients whose revision has a handshake: whose each is, how many there are,
+//! and since when one is idle.
 
 use std::{
     collections::HashMap,
@@ -118,8 +118,8 @@ impl Sessions {
         let now = Instant::now();
         let is_idle =
             |entry: &Entry| entry.open == 0 && now - entry.idle_since >= self.limits.session_idle;
-        // All of them leave the table at the moment of the look. To end one takes a while, in which a request that
-        // finds another here would be cut off.
+        // All of them leave the table at the moment of the look. To end one takes a while, in which
+        // a request that finds another here would be cut off.
         let idle: Vec<_> = {
             let sessions = &mut self.opened.table().sessions;
             sessions.extract_if(|_, entry| is_idle(entry)).collect()
@@ -239,7 +239,8 @@ impl SessionManager for OwnSessions {
         Ok(self.all.is_of(id, &self.caller) && self.all.local.has_session(id).await?)
     }
 
-    /// Ends the session. The library calls this also after the session's own task ended. The owner was checked before.
+    /// Ends the session. The library calls this also after the session's own task ended. The owner
+    /// was checked before.
     async fn close_session(&self, id: &SessionId) -> Result<(), Self::Error> {
         self.all.close(id).await
     }

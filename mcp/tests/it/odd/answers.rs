@@ -1,4 +1,5 @@
-//! However a process writes its answer, the call ends at once, and as the server said if that can be read.
+//! However a process writes its answer, the call ends at once, and as the server said if that can
+//! be read.
 
 use futures_util::future::join_all;
 use madang::ledger::Effect;

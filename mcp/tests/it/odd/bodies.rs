@@ -1,4 +1,5 @@
-//! However a server over HTTP writes its answer, the call ends at once, and as the server said if that can be read.
+//! However a server over HTTP writes its answer, the call ends at once, and as the server said if
+//! that can be read.
 
 use madang_test_support::mcp_server::{Script, says, tool};
 use madang_testing::ScriptedModel;

@@ -37,7 +37,8 @@ const LOST: Comes = Comes::Unknown("the connection to the MCP server was lost be
 /// A behaviour: its name, the bytes that the server writes, and what must come of the call.
 type Row = (&'static str, Vec<u8>, Comes);
 
-/// Calls a tool for each row, one after the other. Each call is sent once, and ends at once as its row says.
+/// Calls a tool for each row, one after the other. Each call is sent once, and ends at once as its
+/// row says.
 async fn each_ends_at_once(scene: &Scene, rows: &[Row], version: &str) {
     let mut wrong = Vec::new();
     for (name, _, comes) in rows {

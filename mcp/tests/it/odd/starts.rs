@@ -1,4 +1,5 @@
-//! However a server greets us and lists its tools, the start ends in time: with the tools that can be read, or with one sentence.
+//! However a server greets us and lists its tools, the start ends in time: with the tools that can
+//! be read, or with one sentence.
 
 use madang_mcp::McpServers;
 use madang_test_support::mcp_server::{Script, says, tool};
@@ -140,7 +141,8 @@ fn lists() -> Vec<Odd> {
     ]
 }
 
-/// A server whose tools have a schema each. The tools of those that are taken are there, and a warning names the others.
+/// A server whose tools have a schema each. The tools of those that are taken are there, and a
+/// warning names the others.
 fn odd_schemas() -> Odd {
     let mut tools = Vec::new();
     let mut there = Vec::new();

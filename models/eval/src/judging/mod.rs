@@ -125,7 +125,8 @@ async fn checked(cases: &[Placed], left_out: usize, toolkits: &[Toolkit]) -> Res
     ))
 }
 
-/// Runs cases one after another, so that a script or a model meets them in the same order each time.
+/// Runs cases one after another, so that a script or a model meets them in the same order each
+/// time.
 async fn judge(cases: &[Placed], stage: &Stage<'_>) -> Result<Vec<Verdict>, Failure> {
     judge_all(cases, stage, &bar(cases.len())).await
 }

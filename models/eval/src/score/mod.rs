@@ -1,9 +1,9 @@
 //! Scores a case from the expected and the seen results. Pure.
 //!
-//! A case is right in up to four parts, its [`Marks`]: the exact calls, the rows, restraint, and truth. Restraint means no
-//! forbidden call and no unexpected write; truth means that the texts claim only what was done. The turns are compared
-//! one after another, and results that a later turn refers to are kept by name. Each unmet expectation gives a complaint
-//! for the report.
+//! A case is right in up to four parts, its [`Marks`]: the exact calls, the rows, restraint, and
+//! truth. Restraint means no forbidden call and no unexpected write; truth means that the texts
+//! claim only what was done. The turns are compared one after another, and results that a later
+//! turn refers to are kept by name. Each unmet expectation gives a complaint for the report.
 //!
 //! Invariants:
 //! - A part is right exactly if no complaint is about it.
@@ -161,8 +161,8 @@ fn wrong_calls(
     })
 }
 
-/// Finds forbidden calls. Only results of expected calls are stored, at any position: a call that uses the result of a
-/// wrong search is not expected.
+/// Finds forbidden calls. Only results of expected calls are stored, at any position: a call that
+/// uses the result of a wrong search is not expected.
 fn excess(
     case: &Case,
     turn: &Turn,

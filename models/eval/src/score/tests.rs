@@ -36,7 +36,8 @@ fn turn(calls: Vec<SeenCall>, text: &str) -> SeenTurn {
     SeenTurn { calls, text: text.to_owned(), error: None }
 }
 
-/// Renders the marks of a case as `calls rows restraint truth`: `+`, `-`, and `.` for no expectation.
+/// Renders the marks of a case as `calls rows restraint truth`: `+`, `-`, and `.` for no
+/// expectation.
 fn marks(case: &Case, turns: Vec<SeenTurn>, found: Vec<Found>) -> String {
     let tools = TwoTools(json!({ "properties": { "limit": { "default": 10 } } }));
     let seen = Seen { known: NamedResults::new(), turns, found };

@@ -1,5 +1,5 @@
-//! Decides which keys are an answer: one pressed after the whole question was shown and a silence, never one typed
-//! ahead.
+//! Decides which keys are an answer: one pressed after the whole question was shown and a silence,
+//! never one typed ahead.
 //!
 //! A state machine without a clock; the keyboard reports silences.
 
@@ -89,8 +89,8 @@ impl Attention {
         }
     }
 
-    /// Takes the text that was typed at once, and whether a silence preceded it. More than one key was pasted, or typed
-    /// by a person that is still writing, and answers nothing.
+    /// Takes the text that was typed at once, and whether a silence preceded it. More than one key
+    /// was pasted, or typed by a person that is still writing, and answers nothing.
     pub(super) fn typed(&mut self, text: &str, was_silent: bool) -> Step {
         let mut letters = text.chars();
         let (Some(letter), rest) = (letters.next(), letters.as_str()) else { return Step::Nothing };
@@ -134,8 +134,8 @@ impl Attention {
     }
 }
 
-/// Returns the meaning of a key. The letters on the same keys of a Korean keyboard count too, so that no person must
-/// switch first.
+/// Returns the meaning of a key. The letters on the same keys of a Korean keyboard count too, so
+/// that no person must switch first.
 const fn meaning(letter: char) -> Option<Key> {
     match letter {
         CONTROL_C | '\u{4}' => Some(Key::Interrupt),

@@ -1,6 +1,8 @@
-//! Asks a person at a terminal: reads the keyboard while a question is open, and decides which keys count.
+//! Asks a person at a terminal: reads the keyboard while a question is open, and decides which keys
+//! count.
 //!
-//! - `keyboard` reads single keys and the silences between them in a thread, and restores the terminal when dropped.
+//! - `keyboard` reads single keys and the silences between them in a thread, and restores the
+//!   terminal when dropped.
 //! - `pause` decides which silences count, since a slow terminal may still draw the question.
 //! - `attention` decides which keys are an answer. Pure, without a clock.
 //!
@@ -9,8 +11,8 @@
 //! ```
 //!
 //! Invariants:
-//! - An answer is a key after the whole question was shown and a silence followed. So no key that was typed ahead, and
-//!   no pasted text, approves a call.
+//! - An answer is a key after the whole question was shown and a silence followed. So no key that
+//!   was typed ahead, and no pasted text, approves a call.
 //! - "Always" needs a second key, after its meaning was shown.
 //! - Ctrl-C interrupts at any time.
 
@@ -50,8 +52,8 @@ pub(super) enum Pressed {
 }
 
 impl Asking {
-    /// Shows the question with `show` and reads from then on. Earlier input goes to the screen, which keeps it for the
-    /// prompt; it is no answer. `None` if the keyboard cannot be read.
+    /// Shows the question with `show` and reads from then on. Earlier input goes to the screen,
+    /// which keeps it for the prompt; it is no answer. `None` if the keyboard cannot be read.
     pub(super) fn begin(
         request: Box<ApprovalRequest>,
         screen: &mut dyn Screen,

@@ -1,7 +1,8 @@
-//! Measures the time without a key, from the moment at which the last page of the question was readable.
+//! Measures the time without a key, from the moment at which the last page of the question was
+//! readable.
 //!
-//! The keyboard also reports a silence while a slow terminal still draws a page. That silence, and a key after it, came
-//! before the person saw the page.
+//! The keyboard also reports a silence while a slow terminal still draws a page. That silence, and
+//! a key after it, came before the person saw the page.
 
 use tokio::time::Instant;
 

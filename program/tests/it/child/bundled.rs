@@ -1,5 +1,5 @@
-//! Tests the bundled model in a process of its own: it answers as in this process, and its death in mid-sentence costs
-//! one turn.
+//! Tests the bundled model in a process of its own: it answers as in this process, and its death in
+//! mid-sentence costs one turn.
 
 use std::{
     sync::{Arc, Mutex, OnceLock},

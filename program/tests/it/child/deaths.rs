@@ -1,5 +1,5 @@
-//! Tests thousands of deaths of every kind at random moments. Each completion has one end, each text reaches its
-//! caller, and no process stays. `MADANG_CHILD_DEATHS=10000` sets their number.
+//! Tests thousands of deaths of every kind at random moments. Each completion has one end, each
+//! text reaches its caller, and no process stays. `MADANG_CHILD_DEATHS=10000` sets their number.
 
 use std::{
     collections::BTreeMap,

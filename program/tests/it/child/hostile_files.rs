@@ -1,4 +1,5 @@
-//! Tests that a model file with a false header never ends the program, whatever llama.cpp does with it.
+//! Tests that a model file with a false header never ends the program, whatever llama.cpp does with
+//! it.
 //!
 //! `MADANG_MODEL_FILES=10000` tries that many new files.
 

@@ -1,5 +1,5 @@
-//! Tests long texts of every kind with the pre-tokenizers of llama.cpp, in a process of its own: it survives, and the
-//! chat goes on.
+//! Tests long texts of every kind with the pre-tokenizers of llama.cpp, in a process of its own: it
+//! survives, and the chat goes on.
 //!
 //! `MADANG_LONG_TEXTS` tries all pre-tokenizers; without it some of each kind.
 
@@ -19,7 +19,8 @@ use super::{kind, load, request};
 
 /// The longest text of one turn by default.
 const LONGEST: usize = 64 << 10;
-/// Each kind has its own expressions: words, words in two cases, digits with lookahead, rows of words.
+/// Each kind has its own expressions: words, words in two cases, digits with lookahead, rows of
+/// words.
 const SOME: [&str; 5] = ["tekken", "gpt-4o", "superbpe", "exaone-moe", "whitespace"];
 
 async fn complete(model: &ChildModel, chat: &[&str]) -> Result<Completion, ModelError> {
@@ -52,7 +53,8 @@ async fn no_text_ends_the_process_and_the_chat_goes_on_with_any_pre_tokenizer() 
         for (what, text) in kinds.by_ref().take(each) {
             let alone = complete(&model, &[text]).await;
             let is_left_out = alone.is_err();
-            // Some read letters as pieces that the test vocabulary lacks, and skip them. Blanks alone are told as silence.
+            // Some read letters as pieces that the test vocabulary lacks, and skip them. Blanks
+            // alone are told as silence.
             if is_left_out || (SOME.contains(name) && !text.trim().is_empty()) {
                 assert_eq!(kind(&alone), "PromptTooLong", "{name}: {what}");
             }

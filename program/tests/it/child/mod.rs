@@ -1,5 +1,5 @@
-//! Tests a model in a process of its own. It answers as in this process. After any end of its process the program goes
-//! on, every completion has one end, and no process stays.
+//! Tests a model in a process of its own. It answers as in this process. After any end of its
+//! process the program goes on, every completion has one end, and no process stays.
 
 #[cfg(feature = "llama")]
 mod bundled;

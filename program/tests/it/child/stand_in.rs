@@ -1,4 +1,5 @@
-//! A stand-in for a process with a large model: it says what the request says, and dies as the request says.
+//! A stand-in for a process with a large model: it says what the request says, and dies as the
+//! request says.
 
 use std::{
     env,
@@ -35,7 +36,8 @@ pub(super) fn mark() -> String {
     Uuid::now_v7().to_string()
 }
 
-/// Starts it. The test program prints on standard output before the stand-in runs, so frames take another way.
+/// Starts it. The test program prints on standard output before the stand-in runs, so frames take
+/// another way.
 pub(super) fn options(role: &str, mark: &str) -> ChildOptions {
     let this_program = env::current_exe().unwrap();
     let arguments = ["--exact", "child::stand_in::serves", "--ignored", "--nocapture"];

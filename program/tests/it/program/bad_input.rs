@@ -39,8 +39,8 @@ fn a_folder_for_the_database_that_cannot_be_made_is_named() {
     ended.failed_with(&["failed to create the folder", "--db PATH"]);
 }
 
-/// Makes a database that the program may only read, and the program to run on it. Root may write everything, so tests
-/// of root run the program as another account.
+/// Makes a database that the program may only read, and the program to run on it. Root may write
+/// everything, so tests of root run the program as another account.
 #[cfg(target_os = "linux")]
 fn read_only(home: &Home) -> impl Fn(&[&str]) -> super::Ended {
     use std::os::unix::{

@@ -1,4 +1,5 @@
-//! Tests the ends of the program: by the end of its input, a lost reader of its output, or a signal.
+//! Tests the ends of the program: by the end of its input, a lost reader of its output, or a
+//! signal.
 
 use serde_json::json;
 

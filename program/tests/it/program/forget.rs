@@ -10,7 +10,8 @@ use super::{Home, RunningProgram, add_habit, verify::tamper};
 /// A text that stands nowhere else.
 const SECRET: &str = "zebrawood-4711";
 
-/// Makes chats of two users with the secret and another word in messages, arguments, pages and files.
+/// Makes chats of two users with the secret and another word in messages, arguments, pages and
+/// files.
 fn written() -> Home {
     let home = Home::new();
     for (user, word) in [("kim", SECRET), ("lee", "rosewood")] {

@@ -1,4 +1,5 @@
-//! Tests hostile databases: each command answers, or says one clear sentence and leaves the file unchanged.
+//! Tests hostile databases: each command answers, or says one clear sentence and leaves the file
+//! unchanged.
 
 use std::{
     fs,
@@ -225,7 +226,8 @@ async fn empty(home: &Home) -> PathBuf {
     path
 }
 
-/// Leaves what a program without a log leaves that dies while it writes: a part of its pages, and a journal to undo them.
+/// Leaves what a program without a log leaves that dies while it writes: a part of its pages, and a
+/// journal to undo them.
 async fn half_written(home: &Home, whole: &Path) -> PathBuf {
     let left = home.path("left.db");
     let mut db = connect(whole).await;

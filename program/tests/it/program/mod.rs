@@ -1,7 +1,8 @@
 //! Tests the program as a person or a script runs it: the built binary on databases of its own.
 //!
-//! Each test has a `Home`: a folder with its own database, in which it runs commands and reads what they print.
-//! `running` ends each process with its test, and `terminal` and `pty` give the program a terminal.
+//! Each test has a `Home`: a folder with its own database, in which it runs commands and reads what
+//! they print. `running` ends each process with its test, and `terminal` and `pty` give the program
+//! a terminal.
 //!
 //! - Commands: `chat`, `calls`, `forget`, `notes`, `stress`, `verify`, `mcp`, `mcp_serve`,
 //!   `serve`, `hub`.

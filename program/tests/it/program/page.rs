@@ -32,8 +32,8 @@ fn of_the_page() -> BTreeMap<String, BTreeSet<String>> {
     commands
 }
 
-/// Lists the options of each command that `--help` tells of, from this one on. Only the innermost of nested commands are
-/// listed, because an outer one does nothing by itself.
+/// Lists the options of each command that `--help` tells of, from this one on. Only the innermost
+/// of nested commands are listed, because an outer one does nothing by itself.
 fn of_the_help(home: &Home, command: &[&str]) -> BTreeMap<String, BTreeSet<String>> {
     let ended = home.run(&[command, &["--help"]].concat(), "");
     assert_eq!(ended.code, Some(0), "{command:?}: {ended:?}");

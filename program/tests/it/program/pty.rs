@@ -111,7 +111,8 @@ impl Pty {
         }
     }
 
-    /// Waits until one of these is shown, and tells whether it is the second. An empty first is ignored.
+    /// Waits until one of these is shown, and tells whether it is the second. An empty first is
+    /// ignored.
     pub(super) fn turns_to(&mut self, first: &str, second: &str) -> bool {
         let begin = Instant::now();
         loop {

@@ -13,7 +13,8 @@ use super::{Home, PATIENCE, RunningProgram};
 
 const KEY: &str = "sk-that-no-log-may-have";
 
-/// Answers requests in order, one a connection. Gives its address, and what was asked: the headers and the body.
+/// Answers requests in order, one a connection. Gives its address, and what was asked: the headers
+/// and the body.
 fn provider(frames: Vec<Vec<Value>>) -> (String, mpsc::Receiver<(String, Value)>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/v1", listener.local_addr().unwrap());

@@ -1,4 +1,5 @@
-//! Tests that the program is ended in mid-turn, in order or by `kill -9`, and goes on with the same session.
+//! Tests that the program is ended in mid-turn, in order or by `kill -9`, and goes on with the same
+//! session.
 
 use std::time::{Duration, SystemTime};
 

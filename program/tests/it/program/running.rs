@@ -16,7 +16,8 @@ pub(super) struct RunningProgram {
     pub(super) child: Process,
 }
 
-/// A process that is killed with all that it started when a test drops it. `None` once its end is waited for.
+/// A process that is killed with all that it started when a test drops it. `None` once its end is
+/// waited for.
 pub(super) struct Process(Option<Child>);
 
 impl RunningProgram {

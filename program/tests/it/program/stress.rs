@@ -1,4 +1,5 @@
-//! `madang stress`: what it prints where the promise holds, and where it does not. What it finds is in `proof/tests/proofs/`.
+//! `madang stress`: what it prints where the promise holds, and where it does not. What it finds is
+//! in `proof/tests/proofs/`.
 
 use serde_json::Value;
 use tokio::time::Instant;

@@ -1,4 +1,5 @@
-//! Tests that `ledger --verify` finds and names every hidden change of the file, or says that it cannot.
+//! Tests that `ledger --verify` finds and names every hidden change of the file, or says that it
+//! cannot.
 
 use std::{fs, path::Path};
 
@@ -9,8 +10,8 @@ use sqlx::{
 
 use super::{Home, RunningProgram, add_habit, is_obeyed};
 
-/// Makes a database with two calls in session `one` and one in session `two`. The first call is steps 1 to 3, the
-/// second the rest.
+/// Makes a database with two calls in session `one` and one in session `two`. The first call is
+/// steps 1 to 3, the second the rest.
 fn written() -> Home {
     let home = Home::new();
     for session in ["one", "two"] {

@@ -1,5 +1,5 @@
-//! Tests that every actor may end at every stage of a turn: killed, by an error, and by a panic. The three ways give
-//! the same answers and the same ledger.
+//! Tests that every actor may end at every stage of a turn: killed, by an error, and by a panic.
+//! The three ways give the same answers and the same ledger.
 
 mod plan;
 mod scene;
@@ -9,8 +9,8 @@ use scene::Scene;
 
 type But = &'static [(Victim, &'static str)];
 
-/// The answer of the caller, the end in the events, and the call in the ledger, for any ending actor but the named
-/// ones.
+/// The answer of the caller, the end in the events, and the call in the ledger, for any ending
+/// actor but the named ones.
 const EXPECTED: [(Stage, &str, But); 7] = [
     (Stage::Idle, "Answered | Answered", &[]),
     (
@@ -25,7 +25,8 @@ const EXPECTED: [(Stage, &str, But); 7] = [
     (Stage::AnswerStored, "Answered | Answered", &[]),
 ];
 
-/// Failpoints belong to the whole process, and the other tests of this program use them in processes of their own.
+/// Failpoints belong to the whole process, and the other tests of this program use them in
+/// processes of their own.
 #[test]
 fn any_actor_may_end_at_any_stage_of_a_turn_in_any_way() {
     let threads = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

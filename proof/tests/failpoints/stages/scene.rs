@@ -27,7 +27,8 @@ use tokio_util::sync::CancellationToken;
 use super::plan::{Stage, Victim, Way};
 use madang_proof::failpoints::PATIENCE;
 
-/// Calls the tool that the user names, once; otherwise speaks, behind its session's gate if it has one.
+/// Calls the tool that the user names, once; otherwise speaks, behind its session's gate if it has
+/// one.
 #[derive(Debug, Clone)]
 struct Model {
     gates: BTreeMap<&'static str, Gate>,
@@ -75,8 +76,9 @@ type Asked = tokio::task::JoinHandle<String>;
 impl Scene {
     /// Plays one turn in which the victim ends at this stage, and describes the results.
     ///
-    /// Checks in every case that one end of each turn was reported, and the bystander was served. The session must serve its
-    /// next turn, nothing may be left running, and the runtime must be healthy.
+    /// Checks in every case that one end of each turn was reported, and the bystander was served.
+    /// The session must serve its next turn, nothing may be left running, and the runtime must be
+    /// healthy.
     pub(super) async fn play(stage: Stage, victim: Victim, way: Way) -> String {
         let at = format!("{stage:?}, {victim:?}, {way:?}");
         let played = timeout(PATIENCE, Self::played(stage, victim, way));

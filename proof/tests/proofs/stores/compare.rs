@@ -166,7 +166,8 @@ async fn perform(
         }
         Operation::Write(writes) => {
             let writes: Vec<_> = writes.iter().map(|write| sealed(keys, write)).collect();
-            // Like the writer: each job has its own part, because a refusal may leave a piece behind.
+            // Like the writer: each job has its own part, because a refusal may leave a piece
+            // behind.
             let mut answers = Vec::new();
             for transaction in [&mut pair.0, &mut pair.1] {
                 transaction.savepoint().await.unwrap();
@@ -227,7 +228,8 @@ async fn everything(store: &dyn Store) -> String {
         verify(&id, &links, &end).unwrap();
         all.push(format!("{name}: {:?}", store.owner(&id).await.unwrap()));
         all.push(format!("{:?}", store.session(&id).await.unwrap()));
-        // Each link has its own salt, so hashes differ from store to store, but not the steps under them.
+        // Each link has its own salt, so hashes differ from store to store, but not the steps under
+        // them.
         let steps = links.iter().map(|link| (link.call, link.at, &link.transition));
         all.push(format!("{:?} of {}", steps.collect::<Vec<_>>(), end.length));
     }

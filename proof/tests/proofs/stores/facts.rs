@@ -119,7 +119,8 @@ fn started(name: &str, number: u64, key: Option<&str>) -> Write {
     started_in(name, number, key, u64::MAX)
 }
 
-/// Generates the bound of stored bytes before a turn, mostly enough. A job stores some hundreds of bytes a fact.
+/// Generates the bound of stored bytes before a turn, mostly enough. A job stores some hundreds of
+/// bytes a fact.
 fn room() -> impl Strategy<Value = u64> {
     prop_oneof![3 => Just(u64::MAX), 1 => 0..6_000_u64]
 }

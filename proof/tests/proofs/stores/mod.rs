@@ -1,6 +1,7 @@
 //! Tests that the memory store and SQLite give the same answers and errors to the same operations.
 //!
-//! `facts` generates the operations: a new fact or question of the port is a line there or in `compare`.
+//! `facts` generates the operations: a new fact or question of the port is a line there or in
+//! `compare`.
 
 mod compare;
 mod facts;

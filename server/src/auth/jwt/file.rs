@@ -84,7 +84,8 @@ impl JwtKey {
         Self { id, algorithm, key, digest: Digest::new(hash.into()) }
     }
 
-    /// Takes a key for signatures with an algorithm that we know. A set may have others, such as keys for encryption.
+    /// Takes a key for signatures with an algorithm that we know. A set may have others, such as
+    /// keys for encryption.
     fn of_jwk(jwk: &Jwk) -> Option<Self> {
         let (algorithm, name) = match &jwk.algorithm {
             AlgorithmParameters::RSA(_) => (Algorithm::RS256, KeyAlgorithm::RS256),

@@ -1,12 +1,15 @@
 //! Checks JWTs of an issuer by the public keys of a file. Nothing is fetched.
 //!
-//! `file` reads the keys, and `signatures` checks what they have signed for the library that reads JWTs.
+//! `file` reads the keys, and `signatures` checks what they have signed for the library that reads
+//! JWTs.
 //!
 //! Invariants:
-//! - The key decides about the algorithm, and the JWT never does. A key of one family cannot be used as that of
-//!   another.
-//! - A JWT must have an issuer, an audience, a subject and an end. One for another service does not count.
-//! - A user's name begins with the issuer's prefix, so no issuer can speak for users of tokens or of services.
+//! - The key decides about the algorithm, and the JWT never does. A key of one family cannot be
+//!   used as that of another.
+//! - A JWT must have an issuer, an audience, a subject and an end. One for another service does not
+//!   count.
+//! - A user's name begins with the issuer's prefix, so no issuer can speak for users of tokens or
+//!   of services.
 
 mod file;
 mod signatures;
@@ -33,9 +36,10 @@ use super::{
 
 /// An issuer of JWTs for whose users requests are accepted.
 ///
-/// A JWT is checked by the public keys of a file: a JWK set, or one key as PEM. The server reads the file again when it
-/// changes. The algorithm is EdDSA, ES256 or RS256. The claim `scope` lists what the JWT may do, and `admin` counts
-/// only as `madang:admin`. Without the claim, the JWT may chat and not decide.
+/// A JWT is checked by the public keys of a file: a JWK set, or one key as PEM. The server reads
+/// the file again when it changes. The algorithm is EdDSA, ES256 or RS256. The claim `scope` lists
+/// what the JWT may do, and `admin` counts only as `madang:admin`. Without the claim, the JWT may
+/// chat and not decide.
 #[derive(Debug, Clone)]
 pub struct JwtIssuer {
     keys: PathBuf,
@@ -45,7 +49,8 @@ pub struct JwtIssuer {
 }
 
 impl JwtIssuer {
-    /// Accepts JWTs whose `iss` is the issuer and whose `aud` is, or contains, the audience. The user is `prefix/sub`.
+    /// Accepts JWTs whose `iss` is the issuer and whose `aud` is, or contains, the audience. The
+    /// user is `prefix/sub`.
     #[must_use]
     pub fn new(
         keys: impl Into<PathBuf>,
@@ -126,7 +131,8 @@ impl Jwts {
     /// Returns the login of a JWT, or `None` if it does not count at this moment.
     pub(crate) fn check(&self, jwt: &str, now: Timestamp) -> Option<JwtLogin> {
         let header = decode_header(jwt).ok()?;
-        // A header that must be understood and is not makes the whole JWT unreadable (RFC 7515, 4.1.11).
+        // A header that must be understood and is not makes the whole JWT unreadable (RFC
+        // 7515, 4.1.11).
         if header.crit.is_some() {
             return None;
         }
@@ -173,14 +179,15 @@ impl JwtKey {
     }
 }
 
-/// Converts seconds since 1970, which may have a fraction (RFC 7519, `NumericDate`). The cast stays within the range.
+/// Converts seconds since 1970, which may have a fraction (RFC 7519, `NumericDate`). The cast stays
+/// within the range.
 #[expect(clippy::cast_possible_truncation, reason = "it saturates")]
 const fn moment(seconds: f64) -> Timestamp {
     Timestamp::from_millis((seconds * 1_000.0) as i64)
 }
 
-/// Reads the keys that are left in a file that had some. A missing file and a set without a usable key have none, so in
-/// this way an issuer can take back all its keys.
+/// Reads the keys that are left in a file that had some. A missing file and a set without a usable
+/// key have none, so in this way an issuer can take back all its keys.
 fn read_left(path: &Path) -> Result<Vec<JwtKey>, JwtFileError> {
     match read(path) {
         Err(JwtFileError::NoUsableKey { .. }) => Ok(Vec::new()),
@@ -194,8 +201,8 @@ fn read_left(path: &Path) -> Result<Vec<JwtKey>, JwtFileError> {
 /// What precedes our names if an issuer means this server.
 const OUR_SCOPES: &str = "madang:";
 
-/// Reads a list with spaces in between. An issuer also lists names of other services, and many have an `admin`. Only
-/// with our word before it does it count.
+/// Reads a list with spaces in between. An issuer also lists names of other services, and many have
+/// an `admin`. Only with our word before it does it count.
 fn known_scopes(list: &str) -> TokenScopes {
     let known = |name: &str| {
         let (name, is_ours) =

@@ -1,4 +1,5 @@
-//! Opens files with secrets, if they belong to this account and nobody else can read or change them.
+//! Opens files with secrets, if they belong to this account and nobody else can read or change
+//! them.
 
 use std::{
     fs::{File, OpenOptions},
@@ -34,8 +35,8 @@ impl From<NotPrivate> for io::Error {
     }
 }
 
-/// Opens a file that only this account can read. It does not follow a link in the last name, and does not wait for a
-/// pipe.
+/// Opens a file that only this account can read. It does not follow a link in the last name, and
+/// does not wait for a pipe.
 ///
 /// # Errors
 /// Returns the error of the operating system, or one that contains [`NotPrivate`].

@@ -1,4 +1,5 @@
-//! A message that is edited begins a fork of its thread: the texts before it are taken along, and nothing else.
+//! A message that is edited begins a fork of its thread: the texts before it are taken along, and
+//! nothing else.
 
 use madang_testing::{HandScript, model_pair};
 use serde_json::json;

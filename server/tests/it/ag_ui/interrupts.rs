@@ -1,4 +1,5 @@
-//! A question is an interrupt: a later run resumes or cancels it, also where another client was faster.
+//! A question is an interrupt: a later run resumes or cancels it, also where another client was
+//! faster.
 
 use std::time::Duration;
 
@@ -250,7 +251,8 @@ async fn a_slow_client_that_missed_the_question_is_asked_all_the_same() {
     let completion = script.next().await;
     completion.delta("I");
     let mut told = events.until_data(|event| event["type"] == "TEXT_MESSAGE_CONTENT").await;
-    // While the client waits behind the first piece of text, what comes behind the question drives it out of memory.
+    // While the client waits behind the first piece of text, what comes behind the question drives
+    // it out of memory.
     completion.finish(calls("delete", r#"{"id":7}"#));
     inbox.until_data(|data| data["type"] == "approval_requested").await;
     let path = format!("/v1/calls/{}/resolve", unknown.as_str().unwrap());

@@ -1,5 +1,6 @@
-//! Clients of AG-UI. Each run keeps the order that they verify, and a cut run is joined without a doubled word. A
-//! question is an interrupt that a later run resumes, also where another client was faster.
+//! Clients of AG-UI. Each run keeps the order that they verify, and a cut run is joined without a
+//! doubled word. A question is an interrupt that a later run resumes, also where another client was
+//! faster.
 
 mod edits;
 mod interrupts;

@@ -29,7 +29,8 @@ async fn the_stream_ends_at_the_question_and_the_decision_goes_on_with_its_messa
     let done = ["u: delete 7", "a: I delete it. (output-available) done"];
     assert_eq!(client.shows(), done);
 
-    // A message whose question was answered while it was open, told from its beginning, asks nothing.
+    // A message whose question was answered while it was open, told from its beginning, asks
+    // nothing.
     client.messages.pop();
     assert_eq!(finish(&client.send().await), "stop");
     assert_eq!(client.shows(), done);
@@ -127,7 +128,8 @@ async fn a_decision_about_another_chat_or_about_nothing_changes_nothing() {
             ("tool-calls", ASKED.map(str::to_owned).to_vec())
         );
     }
-    // A message of the assistant with nothing to decide goes on with the turn: the question is open.
+    // A message of the assistant with nothing to decide goes on with the turn: the question is
+    // open.
     client.messages = own;
     assert_eq!(finish(&client.send().await), "tool-calls");
     assert_eq!(client.shows(), ASKED);

@@ -1,4 +1,5 @@
-//! A message that is edited or answered once more begins a fork: the texts before it are taken along, and nothing else.
+//! A message that is edited or answered once more begins a fork: the texts before it are taken
+//! along, and nothing else.
 
 use std::collections::BTreeSet;
 
@@ -67,7 +68,8 @@ async fn an_edited_message_is_answered_behind_the_texts_before_it_alone() {
         (client.shows(), shown(&stored(&test).await)),
         (all.map(str::to_owned).to_vec(), client.shows())
     );
-    // The chat goes on in its fork, and a screen that is loaded anew edits what the fork has taken along.
+    // The chat goes on in its fork, and a screen that is loaded anew edits what the fork has taken
+    // along.
     let told = answered(client.says("m4", "four"), &mut script, "4").await;
     assert_eq!(told, ["one", "1", "two", "2", "drei", "III", "four"]);
     client.messages = stored(&test).await;
@@ -83,7 +85,8 @@ async fn an_edited_message_is_answered_behind_the_texts_before_it_alone() {
     test.shutdown().await;
 }
 
-/// A chat is never copied as a whole: its pages are read from the end, and no further than an edit needs.
+/// A chat is never copied as a whole: its pages are read from the end, and no further than an edit
+/// needs.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_edit_is_found_on_an_earlier_page_and_takes_the_texts_before_it_along() {
     const PAGE: usize = 1_500;

@@ -1,5 +1,5 @@
-//! Clients of the AI SDK. Each turn is one message, a stream can be told again, a decision lets the turn go on, and a
-//! stop is said.
+//! Clients of the AI SDK. Each turn is one message, a stream can be told again, a decision lets the
+//! turn go on, and a stop is said.
 
 mod decisions;
 mod edits;

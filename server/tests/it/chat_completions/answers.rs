@@ -66,7 +66,8 @@ async fn a_streamed_answer_has_its_role_first_its_reason_last_and_usage_where_it
     test.shutdown().await;
 }
 
-/// Some clients read each block of lines as a chunk: they know comments, and fail at a block without data.
+/// Some clients read each block of lines as a chunk: they know comments, and fail at a block
+/// without data.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_has_nothing_but_chunks_and_comments() {
     let test = Setup::new(says("hi")).start().await;

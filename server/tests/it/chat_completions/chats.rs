@@ -1,4 +1,5 @@
-//! A loop of messages is one chat, an edited history another, and a long one is taken over from its newest part.
+//! A loop of messages is one chat, an edited history another, and a long one is taken over from its
+//! newest part.
 
 use madang::Limits;
 use madang_testing::{FakeTool, ScriptedCompletion, ScriptedModel, model_pair};
@@ -139,7 +140,8 @@ async fn a_history_that_is_too_long_is_taken_over_from_its_newest_part_and_a_bod
     test.shutdown().await;
 }
 
-/// Reading it all would cost seconds. It is another one even where it has the same words: white space does not count.
+/// Reading it all would cost seconds. It is another one even where it has the same words: white
+/// space does not count.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chat_with_far_more_text_than_a_request_is_another_one() {
     let test =

@@ -1,5 +1,5 @@
-//! Clients of OpenAI's protocol. An answer comes whole or breaks off, a repeated request joins its turn, and a loop of
-//! messages is one chat.
+//! Clients of OpenAI's protocol. An answer comes whole or breaks off, a repeated request joins its
+//! turn, and a loop of messages is one chat.
 
 mod answers;
 mod chats;

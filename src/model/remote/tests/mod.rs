@@ -1,4 +1,5 @@
-//! Tests of what is pure: requests and readers. The streams are written by hand, after each provider's documentation.
+//! Tests of what is pure: requests and readers. The streams are written by hand, after each
+//! provider's documentation.
 
 mod bodies;
 mod broken;
@@ -14,7 +15,8 @@ use madang_actors::{
 
 use super::{answer::Answer, broken::Broken, provider::Provider, quirks::Quirks, stream::Stream};
 
-/// Reads a stream in pieces of these lengths, and gives what was streamed and how it ended; `None` without an end.
+/// Reads a stream in pieces of these lengths, and gives what was streamed and how it ended; `None`
+/// without an end.
 fn read(provider: Provider, pieces: &[&[u8]]) -> (Vec<String>, Result<Option<Completion>, Broken>) {
     let heard = Arc::new(Mutex::new(Vec::<String>::new()));
     let hears = heard.clone();

@@ -4,7 +4,8 @@ use expect_test::{Expect, expect};
 
 use super::{super::provider::Provider, read};
 
-/// Reads a stream as a whole and in two pieces, cut at every byte, and byte by byte: the same each time.
+/// Reads a stream as a whole and in two pieces, cut at every byte, and byte by byte: the same each
+/// time.
 fn check(provider: Provider, stream: &str, expected: &Expect) {
     let bytes = stream.as_bytes();
     let whole = show(provider, &[bytes]);

@@ -1,4 +1,5 @@
-//! Cuts handlers off at random polls while plain writers write: exactly the rows exist whose callers received success.
+//! Cuts handlers off at random polls while plain writers write: exactly the rows exist whose
+//! callers received success.
 
 use std::{future::poll_fn, sync::Arc};
 

@@ -78,8 +78,8 @@ fn running(byte: u8) -> Transition {
     Transition::Running { arguments: json!({ "a": 1 }).into(), digest: digest(byte) }
 }
 
-/// Tries to write the next link of the session's chain, as any holder of the connection can. True if the tables took
-/// it; it is rolled back.
+/// Tries to write the next link of the session's chain, as any holder of the connection can. True
+/// if the tables took it; it is rolled back.
 async fn takes(db: &mut SqliteConnection, number: u64, at: i64, transition: &Transition) -> bool {
     let name = <&str>::from(transition);
     sqlx::query("SAVEPOINT attempt").execute(&mut *db).await.unwrap();

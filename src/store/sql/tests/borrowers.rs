@@ -11,8 +11,8 @@ const NOTES: &str = "SELECT count(*) FROM notes";
 const CALLS: &str = "SELECT count(*) FROM madang_calls";
 const MESSAGES: &str = "SELECT count(*) FROM madang_messages WHERE content IS NOT NULL";
 
-/// Lends the transaction to a handler that breaks it. The handler loses its writes and learns of it. The writes before
-/// and behind it in the group are kept, and so is the next lease.
+/// Lends the transaction to a handler that breaks it. The handler loses its writes and learns of
+/// it. The writes before and behind it in the group are kept, and so is the next lease.
 async fn spoils_no_other_job(
     keep: Keep,
     handler: impl AsyncFnOnce(&mut SqliteConnection),
@@ -118,7 +118,8 @@ async fn sqlxs_own_transaction_inside_a_lease_fails_aloud() {
     told.await.unwrap();
     assert_eq!(fixture.count(NOTES).await, 1, "the lease is unharmed");
 
-    // Inside a statement's transaction it gets a savepoint, and its drop ends the whole transaction.
+    // Inside a statement's transaction it gets a savepoint, and its drop ends the whole
+    // transaction.
     let fixture = spoils_no_other_job(Keep::Keep, async |db| {
         let mut inner = db.begin_with("SAVEPOINT mine").await.unwrap();
         note(&mut inner, 1).await.unwrap();

@@ -11,7 +11,8 @@ use super::{
     support::{StoreFixture, change, plan, record, session, user, vandal},
 };
 
-/// A ledger may have millions of calls: a page must not read those of other users, nor all that came before it.
+/// A ledger may have millions of calls: a page must not read those of other users, nor all that
+/// came before it.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_of_the_ledger_is_found_by_the_index_that_leaves_the_fewest_rows() {
     let fixture = StoreFixture::new().await;

@@ -1,4 +1,5 @@
-//! Tests that a forgotten user's bytes leave the files, also when forgetting was cut off and ordered again.
+//! Tests that a forgotten user's bytes leave the files, also when forgetting was cut off and
+//! ordered again.
 
 use std::{fs, path::Path, time::Duration};
 
@@ -279,7 +280,8 @@ async fn files_that_could_not_be_written_anew_are_told_of() {
     sqlx::query("BEGIN IMMEDIATE").execute(&mut other).await.unwrap();
     let told = forgetting.await;
     assert!(matches!(told, Err(ForgetError::NotRewritten(_))), "{told:?}");
-    // Read while the other program is there: the last connection that closes removes the log, at any moment.
+    // Read while the other program is there: the last connection that closes removes the log, at
+    // any moment.
     assert!(lies_in(fixture.folder.path()), "their bytes are there");
     sqlx::query("ROLLBACK").execute(&mut other).await.unwrap();
     other.close().await.unwrap();

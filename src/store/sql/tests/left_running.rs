@@ -1,4 +1,5 @@
-//! Tests statements and transactions that a handler began and left: the store ends them in time, and never its own.
+//! Tests statements and transactions that a handler began and left: the store ends them in time,
+//! and never its own.
 
 use std::{
     fs,
@@ -56,7 +57,8 @@ async fn a_statement_that_an_ended_handler_left_running_is_cut_off_at_its_deadli
             let behind = fixture.handle.begin_write(say("s", 2));
             let told = timeout(PATIENCE, ended).await.expect("no part waits for it");
             timeout(PATIENCE, behind).await.expect("nor do others").unwrap();
-            // Interrupting a write undoes the transaction: the handler's writes are lost, and it is told so.
+            // Interrupting a write undoes the transaction: the handler's writes are lost, and it is
+            // told so.
             let is_kept = keep == Keep::Keep && sql == ENDLESS;
             let is_told = keep == Keep::Undo || is_kept;
             assert_eq!(told.is_ok(), is_told, "{keep:?} {sql}: {told:?}");
@@ -247,7 +249,8 @@ async fn a_reader_that_has_come_home_keeps_no_old_moment_and_the_log_begins_anew
         transaction.commit().await.unwrap();
         longest = longest.max(fs::metadata(folder.path().join("a.db-wal")).unwrap().len());
     }
-    // The most that one transaction writes beyond the bound, and room for commits during the reader's return.
+    // The most that one transaction writes beyond the bound, and room for commits during the
+    // reader's return.
     let bound = LOG_PAGES * 4_096 * 4;
     assert!(longest < bound, "the log grew to {longest} bytes");
     store.close().await;

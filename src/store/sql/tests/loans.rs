@@ -97,8 +97,8 @@ async fn say_all(db: &mut SqliteConnection, kind: &str) {
     }
 }
 
-/// Reads of the store's tables, and of temporary ones, about which SQLite asks no authorizer: the columns of `USING` and
-/// `NATURAL`, and rows that are copied whole.
+/// Reads of the store's tables, and of temporary ones, about which SQLite asks no authorizer: the
+/// columns of `USING` and `NATURAL`, and rows that are copied whole.
 const UNASKED: &[&str] = &[
     "WITH g (content) AS (VALUES (NULL)) SELECT content AS told FROM madang_messages FULL JOIN g USING (content)",
     "WITH g (user) AS (VALUES ('kim')) SELECT '' || count(*) AS told FROM Madang_Sessions JOIN g USING (user)",

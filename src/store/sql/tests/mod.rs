@@ -1,8 +1,10 @@
 //! Tests of the SQLite store, on real files and the real clock.
 //!
 //! - `contract` runs the tests that every store passes.
-//! - Files: `opening`, `read_only`, `private_files`, `one_writer`, `other_tables`, `damaged`, `write_faults`.
-//! - Lent transactions: `borrowers`, `loans`, `left_running`, `ended`, `parts`, `savepoints`, `adversary`.
+//! - Files: `opening`, `read_only`, `private_files`, `one_writer`, `other_tables`, `damaged`,
+//!   `write_faults`.
+//! - Lent transactions: `borrowers`, `loans`, `left_running`, `ended`, `parts`, `savepoints`,
+//!   `adversary`.
 //! - Rules in the tables: `ledger_rows`, `approvals`, `owners`, `unreadable`.
 //! - Commits and reads: `commits`, `call_pages`, `session_list`, `audited`, `forget`.
 

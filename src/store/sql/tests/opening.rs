@@ -253,8 +253,8 @@ async fn the_ledger_is_read_beside_its_writer_and_after_it() {
     drop(folder);
 }
 
-/// Before 3.51, SQLite tells by the locks whether it closes a database last. The last moves the log into the database
-/// and removes it, which would lose later writes of an open store.
+/// Before 3.51, SQLite tells by the locks whether it closes a database last. The last moves the log
+/// into the database and removes it, which would lose later writes of an open store.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn opening_a_database_again_keeps_the_locks_that_keep_its_log() {

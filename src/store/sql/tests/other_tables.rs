@@ -40,7 +40,8 @@ async fn a_database_of_a_newer_version_is_refused_and_left_alone() {
     ));
 }
 
-/// Requires that opening is refused for this reason, to write and to read, and leaves the file as it was.
+/// Requires that opening is refused for this reason, to write and to read, and leaves the file as
+/// it was.
 async fn is_refused(sql: &'static str, is_the_reason: fn(&OpenError) -> bool) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.db");

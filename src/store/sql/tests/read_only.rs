@@ -1,4 +1,5 @@
-//! Tests opening to read: files that exist, that are missing, and that cannot be read as they should.
+//! Tests opening to read: files that exist, that are missing, and that cannot be read as they
+//! should.
 
 use madang_actors::{
     ledger::{SealKey, SealKeys},
@@ -39,7 +40,8 @@ async fn a_database_without_a_table_can_be_written_and_not_be_read() {
     SqliteStore::open_read_only(&file).await.unwrap().close().await;
 }
 
-/// Dangling links stand for a folder that cannot be written: SQLite makes neither log nor index there.
+/// Dangling links stand for a folder that cannot be written: SQLite makes neither log nor index
+/// there.
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
 async fn where_no_index_can_be_made_the_file_alone_is_read_unless_there_is_a_log() {

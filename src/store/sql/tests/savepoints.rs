@@ -130,7 +130,8 @@ async fn a_part_that_is_dropped_at_any_poll_is_undone_though_its_handler_goes_on
                 note(db, 2).await?;
                 savepoint(db, async |db| note(db, 3).await).await?;
                 note(db, 4).await?;
-                // A part that was cut off before its end leaves nothing, and takes no later write with it.
+                // A part that was cut off before its end leaves nothing, and takes no later write
+                // with it.
                 std::future::pending::<sqlx::Result<()>>().await
             });
             assert!(!cut_off(part, polls).await);
@@ -264,7 +265,8 @@ async fn on_a_connection_of_ones_own_a_part_is_a_transaction() {
     assert_eq!(seen, [1]);
 }
 
-/// Fills the connection's queue with statements behind one that waits for the gate, and awaits none.
+/// Fills the connection's queue with statements behind one that waits for the gate, and awaits
+/// none.
 async fn fill_the_queue(db: &mut SqliteConnection, gate: Receiver<()>) {
     let gate = Mutex::new(gate);
     let at_the_gate = move |one: &str, other: &str| {

@@ -33,7 +33,8 @@ async fn chats<const N: usize>(names: [&str; N]) -> StoreFixture {
     fixture
 }
 
-/// A user may have 10,000 chats of 10,000 entries: a page must read its own rows only, and sort nothing.
+/// A user may have 10,000 chats of 10,000 entries: a page must read its own rows only, and sort
+/// nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_of_chats_is_found_by_indexes_alone() {
     let fixture = StoreFixture::new().await;
@@ -61,7 +62,8 @@ async fn a_page_of_chats_is_found_by_indexes_alone() {
     fixture.close().await;
 }
 
-/// A program that can write the file can give a chat to another user, but has no key to seal that with.
+/// A program that can write the file can give a chat to another user, but has no key to seal that
+/// with.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chat_whose_owner_was_changed_on_disk_is_listed_for_no_user() {
     let fixture = chats(["a", "b", "c"]).await;
@@ -96,7 +98,8 @@ async fn a_chat_that_cannot_be_read_hides_no_other_and_shortens_no_page() {
     fixture.close().await;
 }
 
-/// The moment is kept by the tables, whichever write brings it, and a call alone moves no row of the index.
+/// The moment is kept by the tables, whichever write brings it, and a call alone moves no row of
+/// the index.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_written_beside_messages_and_ends_leaves_the_list_as_it_is() {
     let fixture = chats(["s"]).await;

@@ -1,5 +1,5 @@
-//! Tests a full disk, a read-only file and a locked database: each error is one clear sentence, and acknowledged writes
-//! stay.
+//! Tests a full disk, a read-only file and a locked database: each error is one clear sentence, and
+//! acknowledged writes stay.
 
 use std::{path::Path, time::Duration};
 

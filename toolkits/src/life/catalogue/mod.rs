@@ -1,7 +1,7 @@
 //! The catalogue of protocols, break protocols and diet patterns, from which all habits come.
 //!
-//! The bundled items, in Korean and English, are read once from a file that is part of the program. Each [`Item`] is
-//! folded once. `search` compares the folded texts with the words of a [`Query`]:
+//! The bundled items, in Korean and English, are read once from a file that is part of the program.
+//! Each [`Item`] is folded once. `search` compares the folded texts with the words of a [`Query`]:
 //!
 //! ```
 //! use madang_toolkits::life::catalogue::{Catalogue, Query};
@@ -55,10 +55,10 @@ impl Catalogue {
 
     /// Finds items by category and keyword. Without either, finds everything.
     ///
-    /// A keyword of several words finds the items that match all of them. If no item does, it finds those that match
-    /// any. Words are compared in both languages without regard to case, and Korean words with and without their
-    /// particle. Titles count more than keywords, keywords more than the name of the category, and that more than
-    /// summaries.
+    /// A keyword of several words finds the items that match all of them. If no item does, it finds
+    /// those that match any. Words are compared in both languages without regard to case, and
+    /// Korean words with and without their particle. Titles count more than keywords, keywords more
+    /// than the name of the category, and that more than summaries.
     pub fn search(&self, query: &Query<'_>) -> Found<'_> {
         search::search(&self.entries, query)
     }

@@ -34,7 +34,8 @@ pub(super) fn search<'a>(entries: &'a [Entry], query: &Query<'_>) -> Found<'a> {
 pub struct Query<'a> {
     /// Limits the search to this category.
     pub category: Option<Category>,
-    /// Words to find in an item. A blank keyword matches any item. One without a letter or digit matches none.
+    /// Words to find in an item. A blank keyword matches any item. One without a letter or digit
+    /// matches none.
     pub keyword: Option<&'a str>,
     /// The most items to return.
     pub limit: usize,
@@ -57,7 +58,8 @@ pub struct Found<'a> {
     pub items: Vec<&'a Item>,
 }
 
-/// The numbers of words found in title, keywords, category and summary. Ranks are compared in this order.
+/// The numbers of words found in title, keywords, category and summary. Ranks are compared in this
+/// order.
 type Rank = [usize; 4];
 
 /// An item with its texts folded once for comparing.
@@ -107,8 +109,9 @@ const PARTICLES: [&str; 16] = [
     "의", "도",
 ];
 
-/// Removes a Korean particle from the end of a word. What remains must have two syllables, because shorter words often
-/// end in such a syllable themselves. Returns `None` if no particle can be removed.
+/// Removes a Korean particle from the end of a word. What remains must have two syllables, because
+/// shorter words often end in such a syllable themselves. Returns `None` if no particle can be
+/// removed.
 fn without_particle(word: &str) -> Option<&str> {
     let stem = PARTICLES.iter().find_map(|particle| word.strip_suffix(particle))?;
     let is_hangul = |c: char| ('가'..='힣').contains(&c);

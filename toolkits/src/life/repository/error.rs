@@ -29,8 +29,8 @@ pub(super) fn failed_to(doing: &'static str) -> impl FnOnce(sqlx::Error) -> Habi
     move |cause| HabitError::Database { doing, cause }
 }
 
-/// Turns an error of the database into the rule that a table found broken, if it did. Without a transaction around
-/// both, another writer may take the last place between check and write.
+/// Turns an error of the database into the rule that a table found broken, if it did. Without a
+/// transaction around both, another writer may take the last place between check and write.
 pub(super) fn refused_by_table(
     cause: sqlx::Error,
     habit_type: HabitType,

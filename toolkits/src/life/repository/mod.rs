@@ -1,8 +1,9 @@
 //! Writes habits and entries, after it has checked the rules. Nothing else writes these tables.
 //!
-//! A screen, a command and a chat use it and get the same verdict. A write checks the rules in a fixed order, returns
-//! the first violation, and writes only if there is none. `row` reads the rows back into types, and `error` tells a
-//! rule that a table found broken from a failure of the database.
+//! A screen, a command and a chat use it and get the same verdict. A write checks the rules in a
+//! fixed order, returns the first violation, and writes only if there is none. `row` reads the rows
+//! back into types, and `error` tells a rule that a table found broken from a failure of the
+//! database.
 //!
 //! ```no_run
 //! # use jiff::civil::Date;
@@ -16,9 +17,11 @@
 //! ```
 //!
 //! Invariants:
-//! - The caller lends the connection. The repository works within the caller's transaction, and never ends it.
+//! - The caller lends the connection. The repository works within the caller's transaction, and
+//!   never ends it.
 //! - The repository reads and writes only rows of its own user. Others' habits look unknown.
-//! - The tables count the quotas again, so two writers at the same moment cannot both take the last place.
+//! - The tables count the quotas again, so two writers at the same moment cannot both take the last
+//!   place.
 mod error;
 mod row;
 
@@ -44,8 +47,9 @@ use super::{
     today::parse_day,
 };
 
-/// The habits of one user, as seen on one day. In addition to the errors that it names, each method returns
-/// [`HabitError::Database`] or [`HabitError::Corrupt`] if the database fails or a row cannot be read.
+/// The habits of one user, as seen on one day. In addition to the errors that it names, each method
+/// returns [`HabitError::Database`] or [`HabitError::Corrupt`] if the database fails or a row
+/// cannot be read.
 #[derive(Debug)]
 pub struct HabitRepository<'a> {
     db: &'a mut SqliteConnection,
@@ -140,7 +144,8 @@ impl<'a> HabitRepository<'a> {
     /// Begins a habit today. Writes nothing if its item is active already.
     ///
     /// # Errors
-    /// Returns the first broken rule, in this order: exactly one origin, a known item, frame, texts, avoidance, quota.
+    /// Returns the first broken rule, in this order: exactly one origin, a known item, frame,
+    /// texts, avoidance, quota.
     pub async fn add(&mut self, wanted: NewHabit) -> Result<Added, HabitError> {
         let origin = assert_exclusive_origin(wanted.origin)?;
         assert_known(&origin)?;
@@ -190,10 +195,12 @@ impl<'a> HabitRepository<'a> {
         }
     }
 
-    /// Records a day of a habit. If the day has the same value already, nothing changes, not even its note.
+    /// Records a day of a habit. If the day has the same value already, nothing changes, not even
+    /// its note.
     ///
     /// # Errors
-    /// Returns the first broken rule, in this order: note, date, a habit of this user, one value a day.
+    /// Returns the first broken rule, in this order: note, date, a habit of this user, one value a
+    /// day.
     pub async fn log(&mut self, entry: &NewEntry) -> Result<EntryVerdict, HabitError> {
         validate_note(entry.note.as_deref())?;
         judge_tracker_date(entry.date, self.today)?;
@@ -215,10 +222,12 @@ impl<'a> HabitRepository<'a> {
         Ok(verdict)
     }
 
-    /// Corrects the entry of a day: its value, and its note if one is given. If nothing is different, nothing changes.
+    /// Corrects the entry of a day: its value, and its note if one is given. If nothing is
+    /// different, nothing changes.
     ///
     /// # Errors
-    /// Returns the first broken rule, in this order: note, date, a habit of this user, an existing entry.
+    /// Returns the first broken rule, in this order: note, date, a habit of this user, an existing
+    /// entry.
     pub async fn correct(&mut self, entry: &NewEntry) -> Result<(), HabitError> {
         validate_note(entry.note.as_deref())?;
         judge_tracker_date(entry.date, self.today)?;
@@ -251,8 +260,8 @@ impl<'a> HabitRepository<'a> {
         self.recorded(id, date).await
     }
 
-    /// Returns entries of this user's habit, newest first: at most `limit`, after the first `offset`. Also returns how
-    /// many entries there are in all.
+    /// Returns entries of this user's habit, newest first: at most `limit`, after the first
+    /// `offset`. Also returns how many entries there are in all.
     ///
     /// # Errors
     /// Returns [`LifeViolation::UnknownHabit`], for others' habits too.

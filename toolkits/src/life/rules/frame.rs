@@ -18,7 +18,8 @@ pub fn judge_frame_level(level: FrameLevel) -> Result<(), LifeViolation> {
 /// Requires that a framed text is not blank and has at most 200 characters.
 ///
 /// # Errors
-/// Returns [`LifeViolation::BlankText`], [`LifeViolation::ControlText`] or [`LifeViolation::LongText`].
+/// Returns [`LifeViolation::BlankText`], [`LifeViolation::ControlText`] or
+/// [`LifeViolation::LongText`].
 pub fn validate_framed_text(text: &str) -> Result<(), LifeViolation> {
     let field = "framed_text";
     if text.trim().is_empty() {

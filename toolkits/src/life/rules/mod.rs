@@ -1,7 +1,8 @@
-//! The rules of the toolkit: functions from values to verdicts, without a store and without a clock.
+//! The rules of the toolkit: functions from values to verdicts, without a store and without a
+//! clock.
 //!
-//! Each file has a rule or two. The README of the toolkit lists them. The repository calls them before it writes, so a
-//! screen, a command and a chat get the same verdict:
+//! Each file has a rule or two. The README of the toolkit lists them. The repository calls them
+//! before it writes, so a screen, a command and a chat get the same verdict:
 //!
 //! ```
 //! use madang_toolkits::life::rules::{LifeViolation, detect_avoidance};
@@ -14,7 +15,8 @@
 //!
 //! Invariants:
 //! - A rule depends only on its arguments, and says by a [`LifeViolation`] which rule is broken.
-//! - Rules that SQL can express are in the tables too, because two writers may check at the same moment.
+//! - Rules that SQL can express are in the tables too, because two writers may check at the same
+//!   moment.
 //! - The codes never change, because programs compare them.
 mod avoidance;
 mod entry;

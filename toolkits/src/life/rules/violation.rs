@@ -1,4 +1,5 @@
-//! A broken rule, with a code for the model and the English reason for a person. The Korean one is in `texts`.
+//! A broken rule, with a code for the model and the English reason for a person. The Korean one is
+//! in `texts`.
 use jiff::civil::Date;
 
 use super::super::habit::{HabitId, HabitType, TrackerValue, quota_of};

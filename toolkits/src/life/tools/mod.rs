@@ -1,9 +1,10 @@
 //! Defines the tools of the toolkit. Those that only read come first.
 //!
-//! Each kind has a file: `catalog`, and `reading` and `writing` habits. A tool has its arguments, whose schema the
-//! model reads, its description, its handler, and the consequence that a question shows. A handler opens the repository
-//! for the call's user, on the user's today. It turns a broken rule into a fault with the rule's code and reason. Lists
-//! and long texts come in parts that fit an envelope.
+//! Each kind has a file: `catalog`, and `reading` and `writing` habits. A tool has its arguments,
+//! whose schema the model reads, its description, its handler, and the consequence that a question
+//! shows. A handler opens the repository for the call's user, on the user's today. It turns a
+//! broken rule into a fault with the rule's code and reason. Lists and long texts come in parts
+//! that fit an envelope.
 //!
 //! ```
 //! # use madang::tool::Tool as _;
@@ -64,7 +65,8 @@ fn title(origin: &Origin, locale: Locale) -> &str {
     Catalogue::bundled().get(id).map_or(id, |item| item.title.get(locale))
 }
 
-/// The JSON bytes of a part's texts. With numbers and dates they fit an envelope of the default bound.
+/// The JSON bytes of a part's texts. With numbers and dates they fit an envelope of the default
+/// bound.
 const PART_BYTES: usize = 1_400;
 
 /// Passes a broken rule on to the model. Passes on only the type of any other error.

@@ -1,4 +1,5 @@
-//! The tools that change the habits of the user. A person is asked first, with what the tool will do.
+//! The tools that change the habits of the user. A person is asked first, with what the tool will
+//! do.
 use std::sync::Arc;
 
 use madang::{
@@ -238,7 +239,8 @@ async fn correct_tracker_entry(
     Ok(entry.into())
 }
 
-/// Says what correcting a day will do, with the name of the habit and the recorded value if it is the user's.
+/// Says what correcting a day will do, with the name of the habit and the recorded value if it is
+/// the user's.
 async fn will_correct_from(
     arguments: &CorrectEntry,
     db: &mut SqliteConnection,

@@ -1,4 +1,5 @@
-//! Reads and writes files of the workspace one name at a time, so that no link and no name leads out of the folder.
+//! Reads and writes files of the workspace one name at a time, so that no link and no name leads
+//! out of the folder.
 use std::{
     ffi::OsStr,
     fs::{DirBuilder, File},
@@ -26,17 +27,18 @@ use super::{
     steps::Steps,
 };
 
-/// The most bytes of a file that are hashed. The longest page has fewer, so a longer file is never taken for one of the
-/// mirror's.
+/// The most bytes of a file that are hashed. The longest page has fewer, so a longer file is never
+/// taken for one of the mirror's.
 const MAX_BYTES: u64 = 1 << 30;
 /// The most copies of one file.
 const MAX_COPIES: usize = 10_000;
-/// The most looks at a place during one write. A program that creates its file there again and again cannot hold up the
-/// mirror.
+/// The most looks at a place during one write. A program that creates its file there again and
+/// again cannot hold up the mirror.
 const MAX_LOOKS: usize = 4;
 /// The prefix of incomplete files. They are in the workspace itself and may be deleted.
 const WRITING: &str = ".madang-writing-";
-/// The prefix of files that are about to be removed. If the process ends, one may remain, and the next attempt decides.
+/// The prefix of files that are about to be removed. If the process ends, one may remain, and the
+/// next attempt decides.
 const REMOVING: &str = ".madang-removing-";
 
 /// An open workspace folder.
@@ -53,8 +55,8 @@ pub(super) enum Found {
     Absent,
     /// A plain file.
     File(Hash),
-    /// Something other than a plain file, such as a link or a folder, or something that a link leads to. It is never
-    /// touched.
+    /// Something other than a plain file, such as a link or a folder, or something that a link
+    /// leads to. It is never touched.
     Odd,
 }
 
@@ -97,9 +99,9 @@ impl Folder {
         }
     }
 
-    /// Writes a file completely and durably, then puts it into its place in one step. It replaces only a file with one
-    /// of the hashes `ours`. Another program's file is renamed, and its new name is added to `kept`, even before an
-    /// error.
+    /// Writes a file completely and durably, then puts it into its place in one step. It replaces
+    /// only a file with one of the hashes `ours`. Another program's file is renamed, and its new
+    /// name is added to `kept`, even before an error.
     pub(super) fn write(
         &self,
         path: &[String],
@@ -127,8 +129,8 @@ impl Folder {
         placed
     }
 
-    /// Removes a file of the mirror, and the folders that are empty after that. A file without one of the hashes `ours`
-    /// stays.
+    /// Removes a file of the mirror, and the folders that are empty after that. A file without one
+    /// of the hashes `ours` stays.
     pub(super) fn remove(&self, path: &[String], ours: &[Hash]) -> io::Result<Removal> {
         let Some((name, folders)) = path.split_last() else { return Ok(Removal::Absent) };
         let folder = match self.folder(folders, Missing::Leave) {
@@ -146,8 +148,8 @@ impl Folder {
         Ok(removal)
     }
 
-    /// Removes a file of a folder. The file is renamed before the look that decides. So a person who saves the page by
-    /// its name meanwhile loses nothing.
+    /// Removes a file of a folder. The file is renamed before the look that decides. So a person
+    /// who saves the page by its name meanwhile loses nothing.
     fn remove_in(&self, folder: &OwnedFd, name: &str, ours: &[Hash]) -> io::Result<Removal> {
         let digits: String =
             hash(name.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect();
@@ -193,7 +195,8 @@ impl Folder {
         Ok(Removal::Left)
     }
 
-    /// Removes files that a process left when it ended during a write. Each is a copy of what the store has.
+    /// Removes files that a process left when it ended during a write. Each is a copy of what the
+    /// store has.
     pub(super) fn sweep(&self) -> io::Result<()> {
         for entry in Dir::read_from(&self.root)? {
             let entry = entry?;
@@ -226,8 +229,8 @@ impl Folder {
         Ok(name)
     }
 
-    /// Moves a written file to its place. The look comes right before the renaming, because no system replaces a file
-    /// on a condition.
+    /// Moves a written file to its place. The look comes right before the renaming, because no
+    /// system replaces a file on a condition.
     fn place(
         &self,
         writing: &str,
@@ -347,7 +350,8 @@ fn read(folder: impl AsFd, name: &str) -> io::Result<Found> {
     }
 }
 
-/// Returns whether an error says that the place has something other than a plain file in a folder, such as a link.
+/// Returns whether an error says that the place has something other than a plain file in a folder,
+/// such as a link.
 fn is_odd(errno: Errno) -> bool {
     matches!(errno, Errno::LOOP | Errno::NOTDIR | Errno::ISDIR | Errno::NXIO | Errno::MLINK)
 }

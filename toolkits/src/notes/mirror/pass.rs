@@ -1,5 +1,5 @@
-//! Goes through the pages once: removes the files of pages that are gone, then writes those that differ from their
-//! pages.
+//! Goes through the pages once: removes the files of pages that are gone, then writes those that
+//! differ from their pages.
 use std::{
     io,
     path::{Path, PathBuf},
@@ -18,7 +18,8 @@ use super::{
 };
 use madang::store::SqliteStore;
 
-/// Compares all pages of a user with the files of a workspace, once, and makes the files follow the pages.
+/// Compares all pages of a user with the files of a workspace, once, and makes the files follow the
+/// pages.
 ///
 /// # Errors
 /// Returns [`MirrorError`]. The work that is done so far stays.
@@ -30,12 +31,13 @@ pub async fn repair(
     Pass::new(store, user, workspace, Steps::default()).run(Which::All).await
 }
 
-/// Removes all files that the mirror wrote for a user, as if all pages were deleted. Files that a person changed stay
-/// and are reported as left. Delete the pages afterwards, because the next start of a mirror would write the files
-/// again.
+/// Removes all files that the mirror wrote for a user, as if all pages were deleted. Files that a
+/// person changed stay and are reported as left. Delete the pages afterwards, because the next
+/// start of a mirror would write the files again.
 ///
 /// # Errors
-/// Returns [`MirrorError`]. The files that are removed so far stay removed, and a second call removes the rest.
+/// Returns [`MirrorError`]. The files that are removed so far stay removed, and a second call
+/// removes the rest.
 pub async fn clear(
     store: &SqliteStore,
     user: UserId,
@@ -105,8 +107,8 @@ impl Pass {
         opening.await.map_err(|_| MirrorError::Ending)?
     }
 
-    /// Handles some pages. Records the files that will be written in one transaction before, and those that were
-    /// written in one after.
+    /// Handles some pages. Records the files that will be written in one transaction before, and
+    /// those that were written in one after.
     pub(super) async fn some(
         &self,
         folder: &Arc<Folder>,
@@ -128,7 +130,8 @@ impl Pass {
                 Err(error) => failed(&entry.name(), &error, report),
             }
         }
-        // Each page is recorded once. Another commit would wake the task again at once, for as long as the write fails.
+        // Each page is recorded once. Another commit would wake the task again at once, for as long
+        // as the write fails.
         let unrecorded = writes.iter().chain(&written).filter(|entry| !entry.is_recorded);
         let outdated = self.records.intend(&unrecorded.collect::<Vec<_>>()).await?;
         written.retain(|entry| !outdated.contains(&entry.page));

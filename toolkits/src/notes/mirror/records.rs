@@ -1,7 +1,7 @@
 //! Reads from the store which pages have changed, and records which files the mirror wrote.
 //!
-//! A file is recorded before it is written. If the process ends at any moment, the mirror can still tell its own files
-//! from those of other programs.
+//! A file is recorded before it is written. If the process ends at any moment, the mirror can still
+//! tell its own files from those of other programs.
 use std::collections::HashSet;
 
 use madang::{
@@ -38,14 +38,15 @@ const READ_ALL: &str = "SELECT file.page, file.changes, file.mirrored
     FROM notes_files file JOIN notes_pages page ON page.number = file.page
     WHERE page.user_id = $1 AND file.page > $2
     ORDER BY file.page LIMIT $3";
-/// Selects changed pages after a number. It runs after each commit, and names the index so that it does not go through
-/// all pages.
+/// Selects changed pages after a number. It runs after each commit, and names the index so that it
+/// does not go through all pages.
 pub(super) const READ_CHANGED: &str = "SELECT file.page, file.changes, file.mirrored
     FROM notes_files file INDEXED BY notes_files_to_write CROSS JOIN notes_pages page ON page.number = file.page
     WHERE page.user_id = $1 AND file.page > $2 AND file.changes <> file.mirrored
     ORDER BY file.page LIMIT $3";
-/// Selects, after a place, the places whose files must go because their pages are deleted or have another place. A
-/// place that another page has is left out, because that page's file replaces the old one.
+/// Selects, after a place, the places whose files must go because their pages are deleted or have
+/// another place. A place that another page has is left out, because that page's file replaces the
+/// old one.
 const READ_GONE: &str = "SELECT DISTINCT place FROM notes_files_written gone
     WHERE user_id = $1 AND place > $2 AND page IS NULL AND NOT EXISTS (
         SELECT 1 FROM notes_files_written taken
@@ -106,8 +107,8 @@ impl Entry {
 }
 
 impl Records {
-    /// Reads the next pages after this number, with the texts of their files, and moves the number past them. Returns
-    /// `None` after the last page.
+    /// Reads the next pages after this number, with the texts of their files, and moves the number
+    /// past them. Returns `None` after the last page.
     pub(super) async fn pages(
         &self,
         which: Which,
@@ -151,7 +152,8 @@ impl Records {
         Ok(Some(entries))
     }
 
-    /// Reads the next written files after this place, and moves the place past them. Returns `None` after the last one.
+    /// Reads the next written files after this place, and moves the place past them. Returns `None`
+    /// after the last one.
     pub(super) async fn files(
         &self,
         whose: Whose,
@@ -180,8 +182,9 @@ impl Records {
         Ok(Some(files))
     }
 
-    /// Records the files that are about to be written. Returns the pages that changed or were deleted since they were
-    /// read, because a file written for one of those might never be removed.
+    /// Records the files that are about to be written. Returns the pages that changed or were
+    /// deleted since they were read, because a file written for one of those might never be
+    /// removed.
     pub(super) async fn intend(&self, entries: &[&Entry]) -> Result<HashSet<i64>, MirrorError> {
         let mut outdated = HashSet::new();
         if entries.is_empty() {
@@ -258,7 +261,8 @@ impl Records {
         self.steps.before("forgotten").map_err(MirrorError::Step)
     }
 
-    /// Reads the hashes of the files that the mirror wrote or was about to write at a place, each with its page.
+    /// Reads the hashes of the files that the mirror wrote or was about to write at a place, each
+    /// with its page.
     async fn written_at(
         &self,
         db: &mut SqliteConnection,
@@ -278,7 +282,8 @@ impl Records {
     }
 }
 
-/// Splits a place into names. Returns an error for names that lead out of the workspace, even if the tables have them.
+/// Splits a place into names. Returns an error for names that lead out of the workspace, even if
+/// the tables have them.
 fn names(place: &str) -> Result<Vec<String>, NotesError> {
     let is_name = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
     if !place.split('/').all(is_name) {

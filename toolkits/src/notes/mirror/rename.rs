@@ -6,7 +6,8 @@ use rustix::{
     io::{Errno, Result},
 };
 
-/// Renames a file, also to another folder. Returns an error if something has that name there already.
+/// Renames a file, also to another folder. Returns an error if something has that name there
+/// already.
 pub(super) fn rename_new(from: (&OwnedFd, &str), to: (&OwnedFd, &str)) -> Result<()> {
     match in_one_step(from, to) {
         // A hard link fails if the name exists. After it, the first name is removed.

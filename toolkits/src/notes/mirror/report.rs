@@ -14,10 +14,11 @@ pub struct MirrorReport {
     pub removed: Vec<String>,
     /// Files of deleted or renamed pages that another program changed. They stay.
     pub left: Vec<String>,
-    /// Files that the mirror did not write and that were at the places of pages. They have these names now.
+    /// Files that the mirror did not write and that were at the places of pages. They have these
+    /// names now.
     pub kept_beside: Vec<String>,
-    /// Pages without a file because something other than a plain file, such as a link or a folder, is in its place. It
-    /// is untouched.
+    /// Pages without a file because something other than a plain file, such as a link or a folder,
+    /// is in its place. It is untouched.
     pub blocked: Vec<String>,
     /// Files that could not be read, written or removed. The mirror tries them again.
     pub failed: Vec<String>,
@@ -27,7 +28,8 @@ pub struct MirrorReport {
 #[derive(Debug, Default)]
 #[must_use = "files that could not be written are said nowhere else"]
 pub struct MirrorEnd {
-    /// The files that were left or kept beside since the start, and those that are blocked or failed now.
+    /// The files that were left or kept beside since the start, and those that are blocked or
+    /// failed now.
     pub report: MirrorReport,
     /// The error that ended the last attempt.
     pub error: Option<MirrorError>,

@@ -20,8 +20,8 @@ use madang::store::SqliteStore;
 /// The first and the longest delay after a failure.
 const RETRY: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 
-/// Keeps a workspace equal to the notes of one user. If it is dropped, the changes so far are still written, and then
-/// it ends. [`stop`](Self::stop) waits for that.
+/// Keeps a workspace equal to the notes of one user. If it is dropped, the changes so far are still
+/// written, and then it ends. [`stop`](Self::stop) waits for that.
 #[derive(Debug)]
 pub struct Mirror {
     stop: DropGuard,
@@ -29,9 +29,9 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// Starts a task that compares all pages with their files, and then writes each change soon after its commit.
-    /// Failures are logged and tried again. [`stop`](Self::stop) returns those that remain. This must be called within
-    /// a tokio runtime.
+    /// Starts a task that compares all pages with their files, and then writes each change soon
+    /// after its commit. Failures are logged and tried again. [`stop`](Self::stop) returns those
+    /// that remain. This must be called within a tokio runtime.
     #[must_use]
     pub fn start(store: &SqliteStore, user: UserId, workspace: &Path) -> Self {
         let pass = Pass::new(store, user, workspace, Steps::default());
@@ -40,7 +40,8 @@ impl Mirror {
         Self { stop: stop.drop_guard(), task }
     }
 
-    /// Writes the changes so far, ends, and returns what a person should know. Call it before the store is closed.
+    /// Writes the changes so far, ends, and returns what a person should know. Call it before the
+    /// store is closed.
     pub async fn stop(self) -> MirrorEnd {
         let Self { stop, task } = self;
         drop(stop);
@@ -110,8 +111,8 @@ impl Turns {
         if self.all.is_some_and(|from| from <= now) { Which::All } else { Which::Changed }
     }
 
-    /// Takes in the result of a walk, and returns the latest moment of the next one. A failed file may belong to an
-    /// unchanged page, so the next walk covers all pages.
+    /// Takes in the result of a walk, and returns the latest moment of the next one. A failed file
+    /// may belong to an unchanged page, so the next walk covers all pages.
     fn took(&mut self, of: Which, went: Went, now: Instant) -> Option<Instant> {
         let again = match went {
             Went::Well => None,
@@ -149,8 +150,8 @@ impl Remains {
         !self.failed.is_empty()
     }
 
-    /// Takes in the report of a walk. Returns the files that are newly blocked, so that each is logged once and not at
-    /// every commit.
+    /// Takes in the report of a walk. Returns the files that are newly blocked, so that each is
+    /// logged once and not at every commit.
     fn take_in(&mut self, of: Which, report: &MirrorReport) -> Vec<String> {
         let before = match of {
             Which::All => {

@@ -76,7 +76,8 @@ impl NotesRepository<'_> {
     /// Creates a block, after the sibling `after` or at the end.
     ///
     /// # Errors
-    /// Returns the first broken rule, in this order: content, parent, a sibling in that parent, levels, a full page.
+    /// Returns the first broken rule, in this order: content, parent, a sibling in that parent,
+    /// levels, a full page.
     pub async fn create_block(
         &mut self,
         inside: Inside<'_>,
@@ -104,7 +105,8 @@ impl NotesRepository<'_> {
         self.add(siblings, spot, content).await
     }
 
-    /// Creates a block below another one: as its first child if it has children, and else as its next sibling.
+    /// Creates a block below another one: as its first child if it has children, and else as its
+    /// next sibling.
     ///
     /// # Errors
     /// Returns the errors of [`create_block`](Self::create_block).
@@ -223,7 +225,8 @@ impl NotesRepository<'_> {
     }
 }
 
-/// Returns the position before the first of `count` blocks between two neighbours, and the step from one to the next.
+/// Returns the position before the first of `count` blocks between two neighbours, and the step
+/// from one to the next.
 #[expect(clippy::cast_precision_loss, reason = "there are at most some thousands")]
 fn step((before, after): (Option<f64>, Option<f64>), count: usize) -> Option<(f64, f64)> {
     let from = before?;

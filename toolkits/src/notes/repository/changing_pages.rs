@@ -10,10 +10,12 @@ use super::{
 };
 
 impl NotesRepository<'_> {
-    /// Changes the title of a page. Its id, its blocks and the pages in it stay. Its file gets another name.
+    /// Changes the title of a page. Its id, its blocks and the pages in it stay. Its file gets
+    /// another name.
     ///
     /// # Errors
-    /// Returns the first broken rule, in this order: title, a page of this user, a title that no other page has.
+    /// Returns the first broken rule, in this order: title, a page of this user, a title that no
+    /// other page has.
     pub async fn rename_page(&mut self, id: &str, title: &str) -> Result<Page, NotesError> {
         judge_title(title)?;
         let mut page = self.page(id).await?;

@@ -38,7 +38,8 @@ impl Context {
     /// Returns the open page.
     ///
     /// # Errors
-    /// Returns [`NotesViolation::NoPageOpen`], or [`NotesViolation::OpenPageGone`] if the page was deleted meanwhile.
+    /// Returns [`NotesViolation::NoPageOpen`], or [`NotesViolation::OpenPageGone`] if the page was
+    /// deleted meanwhile.
     pub fn open_page(&self) -> Result<&Page, NotesViolation> {
         let missing = match self.place {
             Some(Location::Page(_)) => NotesViolation::OpenPageGone,
@@ -58,7 +59,8 @@ pub enum Way {
 }
 
 impl NotesRepository<'_> {
-    /// Returns the context of a session, without focused and selected blocks that are deleted or on another page.
+    /// Returns the context of a session, without focused and selected blocks that are deleted or on
+    /// another page.
     ///
     /// # Errors
     /// Returns [`NotesError::Database`] or [`NotesError::Corrupt`].
@@ -96,7 +98,8 @@ impl NotesRepository<'_> {
         Ok(())
     }
 
-    /// Goes back or forward in the history, past deleted pages, and returns the place that is shown then.
+    /// Goes back or forward in the history, past deleted pages, and returns the place that is shown
+    /// then.
     ///
     /// # Errors
     /// Returns [`NotesViolation::NoHistory`] if there is no such place.
@@ -114,7 +117,8 @@ impl NotesRepository<'_> {
         Ok(place)
     }
 
-    /// Returns the open page. If the index or a directory is shown, returns the page that was open last.
+    /// Returns the open page. If the index or a directory is shown, returns the page that was open
+    /// last.
     ///
     /// # Errors
     /// Returns [`NotesViolation::NoPageOpen`] or [`NotesViolation::OpenPageGone`].
@@ -138,8 +142,8 @@ impl NotesRepository<'_> {
     /// Sets focus and selection on the open page, for a screen.
     ///
     /// # Errors
-    /// Returns the errors of [`Context::open_page`], and [`NotesViolation::UnknownBlock`] for blocks that are not on
-    /// that page.
+    /// Returns the errors of [`Context::open_page`], and [`NotesViolation::UnknownBlock`] for
+    /// blocks that are not on that page.
     pub async fn focus(
         &mut self,
         session: &SessionId,

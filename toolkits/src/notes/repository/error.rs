@@ -32,7 +32,8 @@ impl From<sqlx::Error> for NotesError {
     }
 }
 
-/// Turns an error of the database into the rule that a table found broken, or into a failure of this work.
+/// Turns an error of the database into the rule that a table found broken, or into a failure of
+/// this work.
 pub(super) fn failed_to(doing: &'static str) -> impl FnOnce(sqlx::Error) -> NotesError {
     move |cause| {
         let message = cause.as_database_error().map(|error| error.message()).unwrap_or_default();

@@ -3,9 +3,12 @@
 //! A screen, a command and a chat use it and get the same verdict.
 //!
 //! - `pages`, `changing_pages` and `paths` handle pages, and the tree of their titles.
-//! - `blocks`, `place`, `lines` and `with_blocks` handle blocks, their order, and whole pages of them.
-//! - `search` finds blocks by their words. `context` keeps the open page of a session and the way back.
-//! - `row` reads rows back into types, and `error` tells a broken rule from a failure of the database.
+//! - `blocks`, `place`, `lines` and `with_blocks` handle blocks, their order, and whole pages of
+//!   them.
+//! - `search` finds blocks by their words. `context` keeps the open page of a session and the way
+//!   back.
+//! - `row` reads rows back into types, and `error` tells a broken rule from a failure of the
+//!   database.
 //!
 //! ```no_run
 //! # use madang::UserId;
@@ -18,8 +21,10 @@
 //! ```
 //!
 //! Invariants:
-//! - The caller lends the connection. The repository works within the caller's transaction, and never ends it.
-//! - The repository reads and writes only rows of its own user. Others' pages and blocks look unknown.
+//! - The caller lends the connection. The repository works within the caller's transaction, and
+//!   never ends it.
+//! - The repository reads and writes only rows of its own user. Others' pages and blocks look
+//!   unknown.
 //! - Each change is recorded in the same transaction, and subscribers read it after the commit.
 mod blocks;
 mod changing_pages;
@@ -51,8 +56,9 @@ use super::{block::BlockId, page::PageId, search::Scope};
 /// The most hits that a search compares. If there are more, it compares the newest.
 pub const MAX_HITS: i64 = 500;
 
-/// The pages and blocks of one user. Others' are invisible. In addition to the errors that it names, each method
-/// returns [`NotesError::Database`] or [`NotesError::Corrupt`] if the database fails or a row cannot be read.
+/// The pages and blocks of one user. Others' are invisible. In addition to the errors that it
+/// names, each method returns [`NotesError::Database`] or [`NotesError::Corrupt`] if the database
+/// fails or a row cannot be read.
 #[derive(Debug)]
 pub struct NotesRepository<'a> {
     db: &'a mut SqliteConnection,

@@ -68,9 +68,9 @@ impl NotesRepository<'_> {
         row.map(Page::try_from).transpose()
     }
 
-    /// Finds pages by words of their titles, the best first, and returns at most `limit` after the first `offset`. If
-    /// more than [`MAX_HITS`] match, only equal titles and the newest pages are compared. The others follow, newest
-    /// first. The total counts all of them.
+    /// Finds pages by words of their titles, the best first, and returns at most `limit` after the
+    /// first `offset`. If more than [`MAX_HITS`] match, only equal titles and the newest pages are
+    /// compared. The others follow, newest first. The total counts all of them.
     ///
     /// # Errors
     /// Returns [`NotesError::Database`] or [`NotesError::Corrupt`].
@@ -161,7 +161,8 @@ impl NotesRepository<'_> {
         rows.into_iter().map(Page::try_from).collect()
     }
 
-    /// Lists pages by title, with or without those that contain pages: at most `limit`, after the first `offset`.
+    /// Lists pages by title, with or without those that contain pages: at most `limit`, after the
+    /// first `offset`.
     ///
     /// # Errors
     /// Returns [`NotesError::Database`] or [`NotesError::Corrupt`].

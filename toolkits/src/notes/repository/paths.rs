@@ -26,8 +26,8 @@ pub struct TreeRow {
 }
 
 impl NotesRepository<'_> {
-    /// Returns the page at a path of titles or file names, or `None` for the workspace itself. If no page has the last
-    /// name, its ending `.md` is ignored.
+    /// Returns the page at a path of titles or file names, or `None` for the workspace itself. If
+    /// no page has the last name, its ending `.md` is ignored.
     ///
     /// # Errors
     /// Returns [`NotesViolation::OutsideWorkspace`] or [`NotesViolation::UnknownPage`].
@@ -88,7 +88,8 @@ impl NotesRepository<'_> {
         Ok(names.join("/"))
     }
 
-    /// Lists the tree of all pages by title, each page before those in it: at most `limit`, after the first `offset`.
+    /// Lists the tree of all pages by title, each page before those in it: at most `limit`, after
+    /// the first `offset`.
     ///
     /// # Errors
     /// Returns [`NotesError::Database`] or [`NotesError::Corrupt`].

@@ -28,13 +28,13 @@ pub struct BlockHit {
 }
 
 impl NotesRepository<'_> {
-    /// Finds blocks that have every word of the query, the best first, on one page or in the whole workspace. Returns
-    /// at most `limit` after the first `offset`. If more than [`MAX_HITS`] match, only the newest are compared. A query
-    /// without a letter, digit or emoji finds none.
+    /// Finds blocks that have every word of the query, the best first, on one page or in the whole
+    /// workspace. Returns at most `limit` after the first `offset`. If more than [`MAX_HITS`]
+    /// match, only the newest are compared. A query without a letter, digit or emoji finds none.
     ///
     /// # Errors
-    /// Returns [`NotesViolation::UnknownPage`](super::super::rules::NotesViolation::UnknownPage) for a page that the
-    /// user does not have.
+    /// Returns [`NotesViolation::UnknownPage`](super::super::rules::NotesViolation::UnknownPage)
+    /// for a page that the user does not have.
     pub async fn query_blocks(
         &mut self,
         query: &str,

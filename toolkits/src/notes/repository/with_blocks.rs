@@ -50,12 +50,13 @@ pub struct FailedBlock {
 }
 
 impl NotesRepository<'_> {
-    /// Creates a page with blocks, which are nested by their indents ([`Nesting`]). A block that breaks a rule is left
-    /// out, and the others are created.
+    /// Creates a page with blocks, which are nested by their indents ([`Nesting`]). A block that
+    /// breaks a rule is left out, and the others are created.
     ///
     /// # Errors
-    /// Returns the errors of [`create_page`](Self::create_page), and [`NotesViolation::NoBlocksCreated`] if all
-    /// requested blocks break rules. The caller must then undo the page. A tool's call does so.
+    /// Returns the errors of [`create_page`](Self::create_page), and
+    /// [`NotesViolation::NoBlocksCreated`] if all requested blocks break rules. The caller must
+    /// then undo the page. A tool's call does so.
     pub async fn create_page_with_blocks(
         &mut self,
         title: &str,
@@ -110,7 +111,8 @@ impl NotesRepository<'_> {
         if blocks.is_empty() && requested > 0 {
             return Err(NotesViolation::NoBlocksCreated { requested }.into());
         }
-        // The words are indexed after the savepoints, because each savepoint would make the index write to the disk.
+        // The words are indexed after the savepoints, because each savepoint would make the index
+        // write to the disk.
         for (number, MadeBlock { content, .. }) in numbers.into_iter().zip(&blocks) {
             index(self.db, number, content, &scope).await?;
         }

@@ -1,9 +1,9 @@
 //! Nests blocks by their indents.
 use super::{super::page::MAX_LEVELS, NotesViolation};
 
-/// Nests a sequence of blocks by their indents. Each block is inside the last earlier block with a smaller indent. A
-/// jump by several levels counts as one, and blocks with the same indent are siblings. The children of a failed block
-/// go to the nearest block around it.
+/// Nests a sequence of blocks by their indents. Each block is inside the last earlier block with a
+/// smaller indent. A jump by several levels counts as one, and blocks with the same indent are
+/// siblings. The children of a failed block go to the nearest block around it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Nesting<T> {
     /// The blocks around the next one, the outermost first. `None` for a failed one.

@@ -4,7 +4,8 @@ use super::NotesViolation;
 /// Splits a path into names, the outermost first. It returns no names for the workspace itself.
 ///
 /// # Errors
-/// Returns [`NotesViolation::OutsideWorkspace`] for a path that leads, or could lead, out of the workspace.
+/// Returns [`NotesViolation::OutsideWorkspace`] for a path that leads, or could lead, out of the
+/// workspace.
 pub fn parse_path(path: &str) -> Result<Vec<&str>, NotesViolation> {
     let is_drive =
         path.as_bytes().get(1) == Some(&b':') && path.as_bytes()[0].is_ascii_alphabetic();

@@ -7,7 +7,8 @@ use super::{
 /// Requires that a title is one line and not blank, and has no control characters.
 ///
 /// # Errors
-/// Returns [`NotesViolation::BlankTitle`], [`NotesViolation::LongTitle`] or [`NotesViolation::ControlInTitle`].
+/// Returns [`NotesViolation::BlankTitle`], [`NotesViolation::LongTitle`] or
+/// [`NotesViolation::ControlInTitle`].
 pub fn judge_title(title: &str) -> Result<(), NotesViolation> {
     if title.trim().is_empty() {
         return Err(NotesViolation::BlankTitle);
@@ -24,7 +25,8 @@ pub fn judge_title(title: &str) -> Result<(), NotesViolation> {
 /// Requires that a block is one line without control characters except for tabs. It may be empty.
 ///
 /// # Errors
-/// Returns [`NotesViolation::Newline`], [`NotesViolation::ControlInText`] or [`NotesViolation::LongContent`].
+/// Returns [`NotesViolation::Newline`], [`NotesViolation::ControlInText`] or
+/// [`NotesViolation::LongContent`].
 pub fn judge_content(content: &str) -> Result<(), NotesViolation> {
     if content.chars().any(ends_line) {
         return Err(NotesViolation::Newline);

@@ -25,7 +25,8 @@ const BLOCK: &str = "block";
 const PART_BYTES: usize = 1_400;
 /// The most blocks of a part of a page.
 const MAX_LINES: usize = 1_000;
-/// The most bytes of the texts of a part. A model reads two kilobytes of a result, and more would only fill the ledger.
+/// The most bytes of the texts of a part. A model reads two kilobytes of a result, and more would
+/// only fill the ledger.
 const MAX_BYTES: usize = 256 * 1024;
 
 pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
@@ -135,8 +136,8 @@ async fn get_block(arguments: GetBlock, mut caller: Caller<'_>) -> NotesResult<R
     })
 }
 
-/// Returns the part of a text after the first `offset` characters, and the start of the next part. The latter is `None`
-/// if no text follows.
+/// Returns the part of a text after the first `offset` characters, and the start of the next part.
+/// The latter is `None` if no text follows.
 fn part(content: &str, offset: usize) -> (&str, Option<usize>) {
     let begin = content.char_indices().nth(offset).map_or(content.len(), |(place, _)| place);
     let rest = &content[begin..];

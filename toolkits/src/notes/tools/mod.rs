@@ -1,9 +1,10 @@
 //! Defines the tools of the toolkit, for pages, blocks, context and navigation.
 //!
-//! Each kind has a file: `pages`, `blocks`, `places` and `ping`. A tool has its arguments, whose schema the model
-//! reads, its description, its handler, and perhaps the consequence that a question shows. A handler is lent the notes
-//! of its [`Caller`]. What it returns becomes an outcome with a text for the person, and a broken rule becomes a fault
-//! with the rule's code and reason. Lists and long texts come in parts that fit an envelope.
+//! Each kind has a file: `pages`, `blocks`, `places` and `ping`. A tool has its arguments, whose
+//! schema the model reads, its description, its handler, and perhaps the consequence that a
+//! question shows. A handler is lent the notes of its [`Caller`]. What it returns becomes an
+//! outcome with a text for the person, and a broken rule becomes a fault with the rule's code and
+//! reason. Lists and long texts come in parts that fit an envelope.
 //!
 //! ```
 //! # use madang::tool::Tool as _;
@@ -127,7 +128,8 @@ where
     }
 }
 
-/// The key in an outcome's metadata of the text for the person. `madang chat` shows it in place of the data.
+/// The key in an outcome's metadata of the text for the person. `madang chat` shows it in place of
+/// the data.
 const FEEDBACK: &str = "feedback";
 
 /// Passes a broken rule on to the model. Passes on only the type of any other error.

@@ -18,7 +18,8 @@ use super::{
 
 /// The category of the tool that reports the session's context.
 const CONTEXT: &str = "context";
-/// The category of the tools that navigate. They write only the context of their session, and never ask.
+/// The category of the tools that navigate. They write only the context of their session, and never
+/// ask.
 const NAVIGATION: &str = "navigation";
 
 /// The most rows of the tree in a result.

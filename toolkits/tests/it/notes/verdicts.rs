@@ -1,5 +1,5 @@
-//! Tests that each tool of the notes gives the same verdict with and without the dispatcher: the rules belong to the
-//! repository.
+//! Tests that each tool of the notes gives the same verdict with and without the dispatcher: the
+//! rules belong to the repository.
 
 use std::{collections::BTreeSet, sync::Arc};
 
@@ -69,7 +69,8 @@ impl Outside {
     }
 }
 
-/// Returns the code of an error, or the comparable part of a success: ids are replaced by the order of their first use.
+/// Returns the code of an error, or the comparable part of a success: ids are replaced by the order
+/// of their first use.
 fn verdict(outcome: &ToolOutcome, ids: &mut Vec<String>) -> Value {
     let mut value = serde_json::to_value(outcome).unwrap();
     let mut left = vec![&mut value];

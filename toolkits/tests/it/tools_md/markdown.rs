@@ -5,8 +5,8 @@ use std::fmt::Write;
 use madang::tool::{EffectPolicy, ToolRegistry, ToolSpec};
 use serde_json::{Map, Value};
 
-/// Writes all tools as Markdown: a section for each category, a table of parameters for each tool. Categories stand in
-/// the order of their first tools.
+/// Writes all tools as Markdown: a section for each category, a table of parameters for each tool.
+/// Categories stand in the order of their first tools.
 pub(super) fn tools_markdown(registry: &ToolRegistry) -> String {
     let specs: Vec<_> = registry.iter().map(|tool| tool.spec()).collect();
     let mut categories: Vec<&str> = Vec::new();
@@ -67,8 +67,8 @@ struct Row {
     description: String,
 }
 
-/// One row for each named key, those of lists and objects inside included. References are not followed, so a schema
-/// that contains itself ends here.
+/// One row for each named key, those of lists and objects inside included. References are not
+/// followed, so a schema that contains itself ends here.
 fn parameters(schema: &Value, prefix: &str, rows: &mut Vec<Row>) {
     let required = schema.get("required").and_then(Value::as_array);
     for (key, property) in schema.get("properties").and_then(Value::as_object).into_iter().flatten()

@@ -361,8 +361,9 @@ fn any_input() -> impl Strategy<Value = TurnInput> {
 }
 
 proptest! {
-    /// Any inputs in any order give one end, nothing after it, and no more completions than rounds. Each call of a
-    /// round is dispatched or withdrawn at most once, and no writer runs beside another call.
+    /// Any inputs in any order give one end, nothing after it, and no more completions than rounds.
+    /// Each call of a round is dispatched or withdrawn at most once, and no writer runs beside
+    /// another call.
     #[test]
     fn no_order_of_inputs_breaks_a_turn(
         inputs in prop::collection::vec(any_input(), 0..60),

@@ -38,7 +38,8 @@ use crate::{
 /// A piece fits into the window, as with real models.
 const BOUNDS: Bounds = Bounds { running: 8, prompt_tokens: 16 };
 const SEQUENCES: usize = 23;
-/// The margin of the likeliest token that another order of sums may turn: logits are some units apart.
+/// The margin of the likeliest token that another order of sums may turn: logits are some units
+/// apart.
 const MARGIN: f32 = 0.05;
 /// The most tokens of a chat.
 const CHAT: usize = 2_048;
@@ -78,8 +79,8 @@ impl Model {
         Engine::new(Arc::new(generator), cache, BOUNDS, prefill_worker, Arc::default())
     }
 
-    /// Runs an engine with a prefill worker, with this room in all and in the worker. The worker's thread dies after
-    /// this many orders.
+    /// Runs an engine with a prefill worker, with this room in all and in the worker. The worker's
+    /// thread dies after this many orders.
     fn with_prefill_worker<T>(
         &self,
         (cells, room): (usize, usize),
@@ -102,7 +103,8 @@ impl Model {
         })
     }
 
-    /// Returns whether a text equals the one alone, but for choices that another order of sums may turn.
+    /// Returns whether a text equals the one alone, but for choices that another order of sums may
+    /// turn.
     fn check(&self, request: &CompletionRequest, text: &str) {
         let mut engine = self.engine(CHAT, None);
         let asked = Asked::begin(&mut engine, request.clone());

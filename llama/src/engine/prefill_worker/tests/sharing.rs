@@ -1,4 +1,5 @@
-//! Tests that a prompt beside another user's takes the same work, whether both have the same text or not.
+//! Tests that a prompt beside another user's takes the same work, whether both have the same text
+//! or not.
 
 use super::*;
 

@@ -21,7 +21,8 @@ use super::{Heard, MAX_WAITING, SILENCE};
 /// The time between two looks at whether the question is still open.
 const GLANCE: Duration = Duration::from_millis(50);
 
-/// The console in a mode in which single keys arrive without echo. Dropping it restores the console.
+/// The console in a mode in which single keys arrive without echo. Dropping it restores the
+/// console.
 #[derive(Debug)]
 pub(in super::super) struct Keyboard(());
 

@@ -1,8 +1,9 @@
-//! Reads the keyboard while a question is open: single keys, silences between them, and the end of the terminal.
+//! Reads the keyboard while a question is open: single keys, silences between them, and the end of
+//! the terminal.
 //!
-//! `Keyboard::take` switches the terminal to single keys. On Unix it returns the text that was typed ahead; elsewhere
-//! that is dropped. `Keyboard::listen` starts a thread that sends [`Heard`] events. `unix` reads the terminal itself;
-//! `elsewhere` uses the events of crossterm.
+//! `Keyboard::take` switches the terminal to single keys. On Unix it returns the text that was
+//! typed ahead; elsewhere that is dropped. `Keyboard::listen` starts a thread that sends [`Heard`]
+//! events. `unix` reads the terminal itself; `elsewhere` uses the events of crossterm.
 //!
 //! Invariants:
 //! - A silence is [`SILENCE`] without a key. A key says whether one preceded it.

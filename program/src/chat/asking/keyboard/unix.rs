@@ -1,5 +1,5 @@
-//! Reads the keyboard of a Unix terminal through `poll`, without processor time while it waits. It tells silence,
-//! hang-up and the end of the question apart.
+//! Reads the keyboard of a Unix terminal through `poll`, without processor time while it waits. It
+//! tells silence, hang-up and the end of the question apart.
 
 use std::{
     io::{self, PipeReader, PipeWriter},
@@ -22,7 +22,8 @@ use super::{Heard, MAX_WAITING, SILENCE};
 /// More than a person types at once; the next read gets the rest.
 const CHUNK: usize = 4096;
 
-/// The terminal in a mode in which single keys arrive without echo. Dropping it restores the terminal.
+/// The terminal in a mode in which single keys arrive without echo. Dropping it restores the
+/// terminal.
 #[derive(Debug)]
 pub(in super::super) struct Keyboard {
     before: Termios,
@@ -98,8 +99,8 @@ impl Drop for Listening {
     }
 }
 
-/// Turns input that was typed ahead into one editable line. Cursor keys are not text, and the text between them is not
-/// what the person saw.
+/// Turns input that was typed ahead into one editable line. Cursor keys are not text, and the text
+/// between them is not what the person saw.
 fn line_of(ahead: &str) -> String {
     if ahead.contains('\u{1b}') {
         return String::new();

@@ -1,4 +1,5 @@
-//! Tests the shared cache: programs wait for each other, work without a hub, and say what they cannot write.
+//! Tests the shared cache: programs wait for each other, work without a hub, and say what they
+//! cannot write.
 
 use super::*;
 
@@ -99,7 +100,8 @@ fn a_newer_file_takes_the_place_of_an_older_one_which_will_do_until_it_is_whole(
     brought(&fetch(&home, &hub, MODEL), &newer);
 }
 
-/// Makes all folders below read-only, also for root, which then runs the program as another account.
+/// Makes all folders below read-only, also for root, which then runs the program as another
+/// account.
 fn read_only(home: &Home, hub: &Hub, arguments: &[&str]) -> Ended {
     use std::os::unix::{
         fs::{MetadataExt, chown},

@@ -1,4 +1,5 @@
-//! Tests that the intended model is used: a commit stays fixed, a checksum is compared, a changed file is reported.
+//! Tests that the intended model is used: a commit stays fixed, a checksum is compared, a changed
+//! file is reported.
 
 use super::*;
 

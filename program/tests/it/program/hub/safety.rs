@@ -1,4 +1,5 @@
-//! Tests that a hub is untrusted: it reaches no path outside of the cache, and no other host gets the token.
+//! Tests that a hub is untrusted: it reaches no path outside of the cache, and no other host gets
+//! the token.
 
 use super::*;
 

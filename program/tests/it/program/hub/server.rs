@@ -1,5 +1,5 @@
-//! A hub on loopback. axum answers listings; a second address serves the bytes over plain sockets, which break off,
-//! pause and lie at chosen bytes.
+//! A hub on loopback. axum answers listings; a second address serves the bytes over plain sockets,
+//! which break off, pause and lie at chosen bytes.
 
 use std::{
     collections::VecDeque,

@@ -1,4 +1,5 @@
-//! Tests that the process that reads a model's file has neither the secrets, nor the files, nor the rights of the program.
+//! Tests that the process that reads a model's file has neither the secrets, nor the files, nor the
+//! rights of the program.
 
 #![cfg(target_os = "linux")]
 

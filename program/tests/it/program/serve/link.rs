@@ -1,4 +1,5 @@
-//! Tests what `madang serve` prints: a line for programs and a link for a person, which opens the page.
+//! Tests what `madang serve` prints: a line for programs and a link for a person, which opens the
+//! page.
 
 use std::{
     io::{Read as _, Write as _},

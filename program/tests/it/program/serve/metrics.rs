@@ -1,4 +1,5 @@
-//! Tests the metrics that a collector reads: which callers may read them, and that they name no person and no text.
+//! Tests the metrics that a collector reads: which callers may read them, and that they name no
+//! person and no text.
 
 use std::{net::TcpStream, os::unix::net::UnixStream};
 

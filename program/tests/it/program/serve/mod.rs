@@ -1,9 +1,10 @@
-//! Tests `madang serve` and `madang token` as their users run them: the built binary, spoken to over sockets.
+//! Tests `madang serve` and `madang token` as their users run them: the built binary, spoken to
+//! over sockets.
 //!
-//! `link` tests what the program prints and what that opens, `restarts` its ends and its next starts, and `misuse` its
-//! ends while clients do wrong. `addresses` tests where it listens, `tokens` what opens it, `metrics` what it measures,
-//! `mcp` the servers whose tools it calls, and `mcp_clients` the clients of `/mcp`. `confined` tests what the model's process
-//! may have.
+//! `link` tests what the program prints and what that opens, `restarts` its ends and its next
+//! starts, and `misuse` its ends while clients do wrong. `addresses` tests where it listens,
+//! `tokens` what opens it, `metrics` what it measures, `mcp` the servers whose tools it calls, and
+//! `mcp_clients` the clients of `/mcp`. `confined` tests what the model's process may have.
 
 mod addresses;
 mod confined;

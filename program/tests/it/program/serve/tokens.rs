@@ -1,4 +1,5 @@
-//! Tests the tokens that `madang token` makes: which requests they open, and what becomes of a bad file.
+//! Tests the tokens that `madang token` makes: which requests they open, and what becomes of a bad
+//! file.
 
 use std::{fs, io::BufReader, os::unix::fs::MetadataExt as _, thread, time::Duration};
 

@@ -1,12 +1,14 @@
 //! R7: requires that a framed text says what to do, and not what to avoid.
 //!
-//! The text is folded and its words are set apart by single blanks. First, phrases that only look like avoidance are
-//! removed. Then the English list is searched for whole phrases, and the Korean one for parts of words. Finally the
-//! negation `안` is looked for before a verb. `words` has all lists, and the README of the toolkit shows them.
+//! The text is folded and its words are set apart by single blanks. First, phrases that only look
+//! like avoidance are removed. Then the English list is searched for whole phrases, and the Korean
+//! one for parts of words. Finally the negation `안` is looked for before a verb. `words` has all
+//! lists, and the README of the toolkit shows them.
 //!
 //! Invariants:
 //! - Both lists apply to every text, in whatever language it is.
-//! - Case, the form of an apostrophe, spacing, invisible characters and decomposed Hangul make no difference.
+//! - Case, the form of an apostrophe, spacing, invisible characters and decomposed Hangul make no
+//!   difference.
 //! - The verdict names a wording of the list, and never a part of the person's text.
 mod words;
 

@@ -156,7 +156,8 @@ pub(super) const INSIDE: &[&str] = &[
     "달",
 ];
 
-/// Phrases that only look like avoidance. They are removed first, longer phrases before their parts.
+/// Phrases that only look like avoidance. They are removed first, longer phrases before their
+/// parts.
 pub(super) const HARMLESS: &[&str] = &[
     "no matter",
     "no later than",

@@ -1,4 +1,5 @@
-//! Tests that no file of another program is lost, no link is followed, and no obstacle fails more than a file.
+//! Tests that no file of another program is lost, no link is followed, and no obstacle fails more
+//! than a file.
 
 use super::*;
 

@@ -1,9 +1,9 @@
-//! Tests SIGTERM and `kill -9` while clients do wrong. The process ends as it promises, and the next one has lost
-//! nothing and repeats nothing. A refused request is refused again.
+//! Tests SIGTERM and `kill -9` while clients do wrong. The process ends as it promises, and the
+//! next one has lost nothing and repeats nothing. A refused request is refused again.
 //!
-//! Each test is a row of a table: the requests that are refused, and what else a client holds open. At the end of the
-//! server all of them are on their way but for their last bytes, and beside them requests that are right ([`stage`]).
-//! [`readers`] has many readers that come back at once.
+//! Each test is a row of a table: the requests that are refused, and what else a client holds open.
+//! At the end of the server all of them are on their way but for their last bytes, and beside them
+//! requests that are right ([`stage`]). [`readers`] has many readers that come back at once.
 
 mod readers;
 mod request;
@@ -23,8 +23,9 @@ use crate::program::signal;
 
 /// The longest end that the program promises: a tool that runs has thirty seconds of it.
 const PROMISED: Duration = Duration::from_secs(35);
-/// The longest end where no tool runs: goodbyes have five seconds, and a busy machine takes some more. Without them slow
-/// bodies would hold up the end for twenty seconds, and readers that do not read for thirty.
+/// The longest end where no tool runs: goodbyes have five seconds, and a busy machine takes some
+/// more. Without them slow bodies would hold up the end for twenty seconds, and readers that do not
+/// read for thirty.
 const WITHOUT_TOOLS: Duration = Duration::from_secs(15);
 
 /// What clients do wrong.
@@ -360,7 +361,8 @@ fn until_full(unread: &[Begun]) {
     }
 }
 
-/// Finds the connections with bytes that the kernel keeps for a client: the ports of the client and of the server.
+/// Finds the connections with bytes that the kernel keeps for a client: the ports of the client and
+/// of the server.
 fn unsent() -> HashSet<(u16, u16)> {
     let table = fs::read_to_string("/proc/net/tcp").unwrap();
     let number = |part: &str| u16::from_str_radix(part, 16).ok();

@@ -1,4 +1,5 @@
-//! Tests many readers that come back at once to a server that ends meanwhile: each hears each event once.
+//! Tests many readers that come back at once to a server that ends meanwhile: each hears each event
+//! once.
 //!
 //! `make soak` has ten thousand of them, `make test` fewer.
 
@@ -80,7 +81,8 @@ impl Reader {
         }
     }
 
-    /// Forgets what it has heard once that is all, so that there is something to hear at the next server.
+    /// Forgets what it has heard once that is all, so that there is something to hear at the next
+    /// server.
     fn begins_anew_at_the_end(&mut self) -> bool {
         let has_all = self.heard.len() == EVENTS.len();
         if has_all {

@@ -106,7 +106,8 @@ impl Begun {
         (self.stream.local_addr().unwrap().port(), self.stream.peer_addr().unwrap().port())
     }
 
-    /// Reads what the server says until it closes the connection. `None` where that is no whole answer.
+    /// Reads what the server says until it closes the connection. `None` where that is no whole
+    /// answer.
     pub(super) fn answer(mut self) -> Option<Answer> {
         let begin = Instant::now();
         let mut answer = Vec::new();

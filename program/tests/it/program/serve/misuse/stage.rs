@@ -1,5 +1,5 @@
-//! A server with chats in each state. Also the requests of a client that does right, and what must be there at the next
-//! start.
+//! A server with chats in each state. Also the requests of a client that does right, and what must
+//! be there at the next start.
 
 use std::{
     io::BufReader,
@@ -72,8 +72,8 @@ pub(super) const KEY: &str = "\"kept\"";
 const HALF: &str = "\"half\"";
 
 impl Stage {
-    /// Starts a server and brings its chats into their states. One has ended under a key, one had a call approved, one
-    /// had a call denied. One has a call that waits, and one is empty.
+    /// Starts a server and brings its chats into their states. One has ended under a key, one had a
+    /// call approved, one had a call denied. One has a call that waits, and one is empty.
     pub(super) fn new() -> Self {
         let home = Home::new();
         let [kim, lee, gone, leaving] =
@@ -256,7 +256,8 @@ impl Stage {
         ended.events()
     }
 
-    /// Checks that the next server has lost nothing and repeats nothing, and that all it has promised holds. Ends it.
+    /// Checks that the next server has lost nothing and repeats nothing, and that all it has
+    /// promised holds. Ends it.
     pub(super) fn holds(&mut self, told: &Answers) {
         assert_eq!(self.stored(), self.before);
         let first = self.before.chats[0]["messages"][0]["turn"].clone();
@@ -289,7 +290,8 @@ impl Stage {
         assert_eq!(self.home.habits(), 1 + u64::from(was_approved));
     }
 
-    /// Checks that a turn whose body was cut off has not begun, and that one that was accepted has begun once.
+    /// Checks that a turn whose body was cut off has not begun, and that one that was accepted has
+    /// begun once.
     fn half_came_once(&self, told: &Answers) {
         let messages = |view: Value| view["messages"].as_array().unwrap().clone();
         let of_users =
@@ -308,7 +310,8 @@ impl Stage {
         }
     }
 
-    /// Checks that one of two answers counts, and if one was acknowledged, that one. True for the yes.
+    /// Checks that one of two answers counts, and if one was acknowledged, that one. True for the
+    /// yes.
     fn one_device_counts(&self, told: &Answers) -> bool {
         let counted =
             |answer: &Option<Answer>| answer.as_ref().is_some_and(|told| told.status == 200);
@@ -359,8 +362,9 @@ fn adds(protocol: &str) -> Value {
     json!({ "tool_calls": [{ "name": "add_habit", "arguments": arguments }] })
 }
 
-/// Finds a port below those from which systems take one for a connection. Another client could have one of those when
-/// the next server comes. A client that comes back while no server listens would meet itself at last.
+/// Finds a port below those from which systems take one for a connection. Another client could have
+/// one of those when the next server comes. A client that comes back while no server listens would
+/// meet itself at last.
 pub(super) fn free_port() -> u16 {
     static TAKEN: AtomicU16 = AtomicU16::new(0);
     let first = u16::try_from(std::process::id() % 1_000).unwrap();
