@@ -4,8 +4,8 @@ use ractor::{Actor, ActorProcessingErr, ActorRef};
 use tokio::time::Instant;
 
 use super::{
-    lifecycle::slot::SlotGuard,
     msg::SessionMsg,
+    outbox::Outbox,
     request::SessionRequest,
     state::{SessionState, WakeSnapshot},
 };
@@ -30,11 +30,8 @@ impl Actor for SessionActor {
         snapshot: WakeSnapshot,
     ) -> Result<SessionState, ActorProcessingErr> {
         let WakeSnapshot { slot, context, chat, unpublished, open_turn, resumption } = snapshot;
-        let runtime_closes = context.closing.child_token();
         let mut session = SessionState {
-            slot: SlotGuard::new(slot, me.get_id()),
-            me,
-            context,
+            outbox: Outbox::new(me, slot, context),
             chat,
             turn: None,
             left_turn: None,
@@ -42,7 +39,6 @@ impl Actor for SessionActor {
             turns_begun: 0,
             has_exclusive_write: false,
             closing: None,
-            runtime_closes,
             error: None,
             active_at: Instant::now(),
             idle: None,
@@ -70,7 +66,7 @@ impl SessionState {
     async fn take(&mut self, msg: SessionMsg) -> Result<(), Failed> {
         match msg {
             SessionMsg::Request(request) => {
-                self.slot.took_one();
+                self.outbox.took_one();
                 self.serve(request).await?;
             }
             SessionMsg::Close { reply } => {
@@ -147,7 +143,7 @@ impl SessionState {
             }
             SessionRequest::TakeResolved => {
                 failpoint("session.take_resolved").await?;
-                let resolved = self.slot.feed().take_resolved();
+                let resolved = self.outbox.feed().take_resolved();
                 self.resolved(&resolved);
             }
         }

@@ -19,16 +19,16 @@ impl SessionState {
         // The mark belongs to the turn that it follows; an empty chat has nothing to mark.
         let mark = self.chat.last_turn().map(|turn| self.message(turn, Content::Cleared));
         // After a clearing the user is asked anew.
-        let slot = &self.slot;
-        let at = self.context.calls.clock.now();
+        let outbox = &self.outbox;
+        let at = self.outbox.now();
         let revoke = Write::Revoke {
-            session: slot.session().clone(),
+            session: outbox.session().clone(),
             tool: None,
-            by: slot.user().clone(),
+            by: outbox.user().clone(),
             at,
         };
         let messages = mark.into_iter().collect();
         let clear = Some(reply);
-        self.store([revoke], Outgoing { messages, clear, ..Outgoing::about(About::Chat) });
+        self.outbox.store([revoke], Outgoing { messages, clear, ..Outgoing::about(About::Chat) });
     }
 }

@@ -51,15 +51,15 @@ impl SessionState {
         let turn = TurnId::new(Uuid::now_v7());
         let messages: Vec<_> =
             messages.into_iter().map(|imported| self.message(turn, imported.into())).collect();
-        let session = self.slot.session().clone();
-        let at = self.context.calls.clock.now();
+        let session = self.outbox.session().clone();
+        let at = self.outbox.now();
         let started = Write::TurnStarted {
             session: session.clone(),
             turn,
             at,
             options: TurnOptions::default(),
             text: text_digest(""),
-            max_stored_bytes: self.context.calls.limits.max_stored_bytes_per_user as u64,
+            max_stored_bytes: self.outbox.limits().max_stored_bytes_per_user as u64,
         };
         // Over from the beginning: after a crash no turn goes on, and the transcript has all of it
         // or nothing.
@@ -70,11 +70,12 @@ impl SessionState {
         let behind = messages.last().map_or(0, |message| message.seq);
         let ended = end.write(&session, at, behind);
         let import = Some(Box::new(PendingImport { end, at, _bytes: bytes, reply }));
-        self.store([started, ended], Outgoing { messages, import, ..Outgoing::about(About::Chat) });
+        self.outbox
+            .store([started, ended], Outgoing { messages, import, ..Outgoing::about(About::Chat) });
     }
 
     fn may_import(&self, messages: &[Imported]) -> Result<(), Error> {
-        check_import(messages, &self.context.calls.limits)?;
+        check_import(messages, self.outbox.limits())?;
         // Any number that was reserved counts, because its entry may still come.
         let has_begun = self.chat.last_given_out() > 0;
         if self.is_closing() {
@@ -93,7 +94,7 @@ impl SessionState {
         let PendingImport { end, at, reply, .. } = import;
         self.has_exclusive_write = false;
         self.active_at = Instant::now();
-        self.error = self.publish_end(&end, at, Locale::default());
+        self.error = self.outbox.publish_end(&end, at, Locale::default());
         answer(reply, Ok(end.turn));
     }
 }

@@ -7,8 +7,8 @@
 //! published in the [`Feed`], and each [`Subscription`] reads it at its own pace.
 //!
 //! - `request`: what callers ask of a session, and its answers. `msg`: what its actor receives.
-//!   `actor` and `state`: the shell, and what an awake session holds. `clear` clears the chat, and
-//!   `import` begins it with a history.
+//!   `actor` and `state`: the shell, and what an awake session holds. `outbox` sends what the
+//!   session has decided. `clear` clears the chat, and `import` begins it with a history.
 //! - `turn`: the machine, its effects, and the recovery of a turn that was left open.
 //! - `events`: the feed, its readers, and the replay of what they missed from the store.
 //! - `lifecycle`: the registry, the slot, creating, waking, idling, and how a turn goes on after
@@ -31,6 +31,7 @@ mod events;
 mod import;
 mod lifecycle;
 mod msg;
+mod outbox;
 mod prompt;
 mod request;
 mod state;

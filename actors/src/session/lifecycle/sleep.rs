@@ -1,24 +1,19 @@
 //! Falling asleep: a session that has been idle for long enough, or that makes room for another.
 
-use crate::session::{msg::SessionMsg, state::SessionState};
-use crate::{mailbox::Alarm, protocol::Bound};
+use crate::session::state::SessionState;
 
 impl SessionState {
     /// Sleeps, if it was idle for long enough.
     pub(in crate::session) fn idle(&mut self) {
         self.idle = None;
-        if self.active_at.elapsed() >= self.context.calls.limits.session_idle {
+        if self.active_at.elapsed() >= self.outbox.limits().session_idle {
             self.sleep();
         }
     }
 
     /// Sleeps, if no turn or write goes on and every request sent to it is handled.
     pub(in crate::session) fn sleep(&mut self) -> bool {
-        let sleeps = self.may_sleep() && self.slot.try_sleep(self.me.get_id());
-        if sleeps {
-            self.me.stop(None);
-        }
-        sleeps
+        self.may_sleep() && self.outbox.sleep()
     }
 
     /// Marks whether the session may be put to sleep for others. It sleeps at once if another
@@ -28,14 +23,12 @@ impl SessionState {
             self.idle_entry = None;
             return;
         }
-        let admission = &self.context.calls.admission;
-        let is_wanted = admission.is_wanted(Bound::AwakeSessions, self.slot.user());
-        if (is_wanted || self.slot.has_no_permit()) && self.sleep() {
+        if self.outbox.should_sleep() && self.sleep() {
             return;
         }
-        let due = self.active_at + self.context.calls.limits.session_idle;
-        self.idle.get_or_insert_with(|| Alarm::at(due, &self.me, || SessionMsg::Idle));
-        self.idle_entry.get_or_insert_with(|| self.slot.enter_idle());
+        let due = self.active_at + self.outbox.limits().session_idle;
+        self.idle.get_or_insert_with(|| self.outbox.idle_alarm(due));
+        self.idle_entry.get_or_insert_with(|| self.outbox.enter_idle());
     }
 
     fn may_sleep(&self) -> bool {

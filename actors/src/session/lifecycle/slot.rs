@@ -331,7 +331,7 @@ impl SessionSlot {
     }
 
     /// Returns whether the session is awake beyond the bound of sessions that are awake.
-    pub(super) fn has_no_permit(&self) -> bool {
+    pub(in crate::session) fn has_no_permit(&self) -> bool {
         matches!(&*self.state(), SlotState::Awake { awake: None, .. })
     }
 

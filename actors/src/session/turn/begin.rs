@@ -10,11 +10,11 @@ use crate::session::{
     error::Error,
     msg::{Outgoing, SessionMsg},
     request::{TurnEnd, TurnRequest},
-    state::{ActiveTurn, SessionState},
+    state::SessionState,
+    turn::active::ActiveTurn,
     turn::machine::Turn,
 };
 use crate::{
-    failpoint::failpoint,
     ledger::text_digest,
     mailbox::answer,
     port::{StoreError, StoredEnd, SubmittedTurn, Write},
@@ -50,10 +50,10 @@ impl SessionState {
             Err(Error::Empty)
         } else if self.is_closing() {
             Err(Error::Closed)
-        } else if self.context.models.is_empty() {
+        } else if self.outbox.models().is_empty() {
             Err(Error::NoModel)
         } else {
-            check_lengths(&asked.text, &asked.options, &self.context.calls.limits)
+            check_lengths(&asked.text, &asked.options, self.outbox.limits())
         };
         match refused {
             Err(refused) => answer(asked.began, Err(refused)),
@@ -68,16 +68,7 @@ impl SessionState {
             return self.join(asked);
         }
         self.lookups += 1;
-        let turns_begun = self.turns_begun;
-        let slot = self.slot.clone();
-        let context = self.context.clone();
-        let to = self.me.clone();
-        let asked = Some(Box::new(asked));
-        let lookup = Lookup { to, asked, turns_begun, found: Err(StoreError::Silent) };
-        self.context.tasks.spawn(lookup.wait(async move {
-            failpoint("idempotency.finds").await?;
-            context.store.store().submitted(slot.session(), &key).await
-        }));
+        self.outbox.look_up(asked, key, self.turns_begun);
     }
 
     /// Handles the store's answer about a key.
@@ -116,7 +107,7 @@ impl SessionState {
     /// Joins the running turn, if there is one.
     pub(in crate::session) fn attach(&mut self, ended: oneshot::Sender<TurnEnd>) -> Option<TurnId> {
         let turn = self.turn.as_ref().filter(|turn| !turn.core.is_suspended())?;
-        self.slot.turn().wait_for_end(turn.id, ended);
+        self.outbox.turn_memory().wait_for_end(turn.id, ended);
         Some(turn.id)
     }
 
@@ -136,7 +127,7 @@ impl SessionState {
             Some(waiting) => wait_too(waiting, asked.began),
             None => answer(asked.began, Ok(turn.id)),
         }
-        self.slot.turn().wait_for_end(turn.id, asked.ended);
+        self.outbox.turn_memory().wait_for_end(turn.id, asked.ended);
     }
 
     /// Begins a turn that was not submitted before.
@@ -151,8 +142,8 @@ impl SessionState {
         if self.turn.is_some() || self.has_exclusive_write {
             return answer(began, Err(Error::Busy));
         }
-        let admission = &self.context.calls.admission;
-        let permit = match admission.admit(Bound::RunningTurns, self.slot.user(), 1) {
+        let outbox = &self.outbox;
+        let permit = match outbox.admission().admit(Bound::RunningTurns, outbox.user(), 1) {
             Ok(permit) => permit,
             Err(refusal) => return answer(began, Err(Error::Overloaded(refusal))),
         };
@@ -164,18 +155,18 @@ impl SessionState {
         let origin = EntryOrigin::Chat;
         let message = self.message(id, Content::User { text, key, origin });
         let started = Write::TurnStarted {
-            session: self.slot.session().clone(),
+            session: self.outbox.session().clone(),
             turn: id,
             at: message.at,
             options: options.clone(),
             text: hash,
-            max_stored_bytes: self.context.calls.limits.max_stored_bytes_per_user as u64,
+            max_stored_bytes: self.outbox.limits().max_stored_bytes_per_user as u64,
         };
         self.error = None;
         self.turns_begun += 1;
-        let core = Turn::new(self.context.calls.limits.max_rounds, options.on_dismiss);
-        let model = self.model_of(&options);
-        let span = TurnSpan::begin(self.slot.session(), self.slot.user(), id, false);
+        let core = Turn::new(self.outbox.limits().max_rounds, options.on_dismiss);
+        let model = self.outbox.model_of(&options);
+        let span = TurnSpan::begin(self.outbox.session(), self.outbox.user(), id, false);
         self.turn = Some(ActiveTurn {
             bytes: Some(bytes),
             began: Some(vec![began]),
@@ -183,12 +174,12 @@ impl SessionState {
                 (id, core, span),
                 (options, hash),
                 model,
-                self.cancellation(),
+                self.outbox.cancellation(),
                 Some(permit),
             )
         });
-        self.slot.turn().wait_for_end(id, ended);
-        self.store([started], Outgoing { messages: vec![message], ..Outgoing::of(id) });
+        self.outbox.turn_memory().wait_for_end(id, ended);
+        self.outbox.store([started], Outgoing { messages: vec![message], ..Outgoing::of(id) });
     }
 }
 
@@ -203,7 +194,7 @@ fn wait_too<T>(waiting: &mut Vec<oneshot::Sender<T>>, caller: oneshot::Sender<T>
 
 /// Reports to the session what the store has for a key, once, even if the store panics. The session
 /// waits for it.
-struct Lookup {
+pub(in crate::session) struct Lookup {
     to: ActorRef<SessionMsg>,
     asked: Option<Box<TurnRequest>>,
     found: Result<Option<SubmittedTurn>, StoreError>,
@@ -211,7 +202,15 @@ struct Lookup {
 }
 
 impl Lookup {
-    async fn wait(
+    pub(in crate::session) fn new(
+        to: ActorRef<SessionMsg>,
+        asked: TurnRequest,
+        turns_begun: u64,
+    ) -> Self {
+        Self { to, asked: Some(Box::new(asked)), found: Err(StoreError::Silent), turns_begun }
+    }
+
+    pub(in crate::session) async fn wait(
         mut self,
         found: impl Future<Output = Result<Option<SubmittedTurn>, StoreError>>,
     ) {

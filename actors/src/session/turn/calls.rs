@@ -8,17 +8,16 @@ use uuid::Uuid;
 
 use crate::session::{
     msg::Outgoing,
-    state::{ActiveCall, ActiveTurn, SessionState},
-    turn::lost_reply::recover,
+    state::SessionState,
+    turn::active::{ActiveCall, ActiveTurn},
     turn::machine::{Called, Sharing},
 };
 use crate::{
-    dispatcher::{CallEnd, DispatchRequest, DispatcherEvent, DispatcherMsg},
-    mailbox::{Recipient, Reply},
+    dispatcher::{CallEnd, DispatchRequest, DispatcherEvent},
     port::{StoreError, TurnStep, Write},
     protocol::{
         ApprovalEnd, ApprovalRequest, CallId, CancelReason, ChatMessage, Content, EffectPolicy,
-        Ending, EventKind, ModelName, Timestamp, ToolCall, TurnOptions, WantedCall,
+        Ending, EventKind, ModelName, Timestamp, ToolCall, WantedCall,
     },
 };
 
@@ -31,13 +30,13 @@ impl SessionState {
         let Called { round, usage, text, calls } = called;
         let Some(running) = self.turn.as_ref() else { return };
         let (turn, model, index_of_model) =
-            (running.id, self.model_name_of(running), running.model);
+            (running.id, self.outbox.model_name_of(running), running.model);
         let said = text.map(|text| {
             let content = Content::said_by(model.clone(), text, Ending::Complete);
             self.message(turn, content)
         });
-        let session = self.slot.session().clone();
-        let at = self.context.calls.clock.now();
+        let session = self.outbox.session().clone();
+        let at = self.outbox.now();
         let requests = (0..).zip(calls).filter_map(|(index, wanted)| {
             let request = self.request(at, wanted, model.clone())?;
             Some(DispatchRequest { beyond: self.beyond(index, index_of_model), ..request })
@@ -60,7 +59,7 @@ impl SessionState {
                 };
                 let facts = std::iter::once(round).chain(requests.iter().map(proposal));
                 let messages = said.into_iter().collect();
-                self.store(facts, Outgoing { messages, called: true, ..Outgoing::of(turn) });
+                self.outbox.store(facts, Outgoing { messages, called: true, ..Outgoing::of(turn) });
                 Some(Vec::new())
             }
         };
@@ -78,41 +77,9 @@ impl SessionState {
         model: Option<ModelName>,
     ) -> Option<DispatchRequest> {
         let seq = self.chat.reserve();
-        let WantedCall { name, arguments, opaque } = wanted.bounded(&self.context.calls.limits);
+        let WantedCall { name, arguments, opaque } = wanted.bounded(self.outbox.limits());
         let call = ToolCall { id: CallId::new(Uuid::now_v7()), name, arguments, model, opaque };
-        self.turn.as_ref().map(|turn| self.request_in(turn, (seq, at), call))
-    }
-
-    /// Makes the request for a call of this turn.
-    pub(super) fn request_in(
-        &self,
-        turn: &ActiveTurn,
-        (seq, proposed_at): (u64, Timestamp),
-        call: ToolCall,
-    ) -> DispatchRequest {
-        let TurnOptions { asks, time_zone, .. } = &turn.options;
-        let locale = self.locale_of(turn);
-        let call_id = call.id;
-        DispatchRequest {
-            session: self.slot.session().clone(),
-            user: self.slot.user().clone(),
-            turn: turn.id,
-            seq,
-            call,
-            locale,
-            // Every admitted turn has a zone.
-            time_zone: time_zone.clone().unwrap_or_else(|| "UTC".into()),
-            asks: *asks,
-            proposed_at,
-            beyond: None,
-            cancellation: turn.cancellation.clone(),
-            preamble: Vec::new(),
-            ledger_row: None,
-            span: turn.span.span().clone(),
-            news: Recipient::actor(self.me.clone()),
-            progress: self.slot.feed().progress_of(turn.id, call_id),
-            late: self.slot.late(turn.id, locale, self.context.calls.clock.clone()),
-        }
+        self.turn.as_ref().map(|turn| self.outbox.request(turn, (seq, at), call))
     }
 
     /// Dispatches the calls of a round, which the store has now. A turn that is left to the next
@@ -136,21 +103,9 @@ impl SessionState {
         Arc::make_mut(&mut request).cancellation = turn.cancellation.from_here();
         let ToolCall { id, name, arguments, model, .. } = request.call.clone();
         turn.calls.insert(id, ActiveCall { index, request: request.clone(), has_ended: false });
-        self.publish(EventKind::ToolCallProposed {
-            call: id,
-            model,
-            wanted: WantedCall::new(name, arguments),
-        });
-        let reply = self.reply(&request);
-        // If the dispatcher is gone, the message takes the reply with it, which reports the call as
-        // lost.
-        let _ = self.context.dispatcher.send(DispatcherMsg::Dispatch { request, reply });
-    }
-
-    /// Makes the reply for the end of a call. Until it is sent, the session does not wake anew.
-    pub(super) fn reply(&self, request: &DispatchRequest) -> Reply<DispatcherEvent> {
-        let lost = DispatcherEvent::Lost { call: request.call.id, seq: request.seq };
-        Reply::new(Recipient::actor(self.me.clone()).holding(self.slot.begins()), lost)
+        let wanted = WantedCall::new(name, arguments);
+        self.outbox.publish(turn.id, EventKind::ToolCallProposed { call: id, model, wanted });
+        self.outbox.dispatch(request);
     }
 
     /// Returns whether a call of this tool by this model may run at the same time as others. A call
@@ -159,7 +114,7 @@ impl SessionState {
         if self.beyond(index, model).is_some() {
             return Sharing::Shared;
         }
-        let tool = self.context.calls.registry.get(tool);
+        let tool = self.outbox.registry().get(tool);
         let is_alone = tool.is_ok_and(|tool| tool.spec().effect != EffectPolicy::Read);
         if is_alone { Sharing::Alone } else { Sharing::Shared }
     }
@@ -167,8 +122,8 @@ impl SessionState {
     /// Returns the number of calls that are taken from a completion of this model, if this call is
     /// beyond it. The session records such a call and publishes it as an error.
     pub(super) fn beyond(&self, index: u64, model: usize) -> Option<usize> {
-        let max = if self.context.models.queue(model).has_parallel_calls() {
-            self.context.calls.limits.max_calls_per_completion
+        let max = if self.outbox.models().queue(model).has_parallel_calls() {
+            self.outbox.limits().max_calls_per_completion
         } else {
             1
         };
@@ -192,7 +147,8 @@ impl SessionState {
             DispatcherEvent::ApprovalEnded { call, end } => {
                 let Some(turn) = self.turn_of(call) else { return };
                 turn.approval_requests.retain(|request| request.call != call);
-                self.publish(EventKind::ApprovalEnded { call, end });
+                let turn = turn.id;
+                self.outbox.publish(turn, EventKind::ApprovalEnded { call, end });
             }
             DispatcherEvent::Ended(end) => self.call_ended(end),
             DispatcherEvent::Left { call } => {
@@ -201,13 +157,9 @@ impl SessionState {
                 }
             }
             DispatcherEvent::Lost { call, .. } => {
-                let Some(running) = self.turn.as_ref().and_then(|turn| turn.calls.get(&call))
-                else {
-                    return;
-                };
-                let request = running.request.clone();
-                let reply = self.reply(&request);
-                self.context.tasks.spawn(recover(request, self.context.clone(), reply));
+                if let Some(running) = self.turn.as_ref().and_then(|turn| turn.calls.get(&call)) {
+                    self.outbox.recover(running.request.clone());
+                }
             }
         }
     }
@@ -223,7 +175,8 @@ impl SessionState {
         // A request that was lost with the ConfirmActor comes again.
         turn.approval_requests.retain(|open| open.call != request.call);
         turn.approval_requests.push(request.clone());
-        self.publish(EventKind::ApprovalRequested { request });
+        let turn = turn.id;
+        self.outbox.publish(turn, EventKind::ApprovalRequested { request });
     }
 
     fn call_ended(&mut self, end: CallEnd) {
@@ -242,7 +195,7 @@ impl SessionState {
         if let Some(open) = requests.iter().position(|request| request.call == record.id) {
             requests.remove(open);
             let end = ApprovalEnd::Cancelled { reason: CancelReason::Unreachable };
-            self.publish(EventKind::ApprovalEnded { call: record.id, end });
+            self.outbox.publish(turn, EventKind::ApprovalEnded { call: record.id, end });
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");

@@ -3,23 +3,12 @@
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, error, warn};
-use uuid::Uuid;
 
-use crate::session::{
-    state::{AskedCompletion, SessionState},
-    turn::fall_back::next_model,
-    turn::machine::TurnInput,
-};
+use crate::session::{state::SessionState, turn::fall_back::next_model, turn::machine::TurnInput};
 use crate::{
-    llm::{LlmEvent, QueuedCompletion},
-    mailbox::{Recipient, Reply},
-    port::{Deltas, ModelError},
-    protocol::{
-        Completion, CompletionId, CompletionRequest, EventKind, PromptMessage, PromptSize, Text,
-        TurnError,
-    },
+    port::ModelError,
+    protocol::{Completion, CompletionId, EventKind, PromptMessage, PromptSize, Text, TurnError},
 };
 
 impl SessionState {
@@ -33,46 +22,19 @@ impl SessionState {
 
     /// Asks the current model, within the time that began at this moment.
     fn ask_model(&mut self, since: Instant) {
-        let Some(turn) = self.turn.as_mut() else { return };
-        let id = CompletionId::new(Uuid::now_v7());
-        let cancel = CancellationToken::new();
-        turn.completion = Some(AskedCompletion { id, cancel: cancel.clone(), since });
-        let (messages, Some(turn)) = (self.prompt(), self.turn.as_ref()) else { return };
-        let slot = &self.slot;
-        let calls = &self.context.calls;
-        let queue = self.context.models.queue(turn.model);
-        let request = CompletionRequest {
-            id,
-            session: slot.session().clone(),
-            user: slot.user().clone(),
-            system: self.context.system.clone(),
-            instructions: turn.options.instructions.clone(),
-            messages,
-            tools: self.context.specs.clone(),
-            language: self.locale_of(turn).tag(),
-            max_tokens: calls.limits.max_completion_tokens,
-        };
-        let feed = slot.feed().clone();
-        feed.begin(id);
-        let deltas = Deltas::new(move |delta| feed.push(id, delta));
-        let lost = LlmEvent::Ended {
-            completion: id,
-            result: Err(ModelError::failed(ModelError::ENGINE_DIED)),
-            has_begun: false,
-        };
-        let reply = Reply::new(Recipient::actor(self.me.clone()), lost);
-        // If the model's actor is gone, the reply is lost, and reports that.
-        let request = Box::new(request);
-        let span = turn.span.span().clone();
-        queue.complete(QueuedCompletion { request, since, deltas, cancel, span, reply });
+        let messages = self.prompt();
+        if let Some(turn) = self.turn.as_mut() {
+            turn.completion = Some(self.outbox.ask_model(turn, messages, since));
+        }
     }
 
     /// Writes the chat for the model that is asked now.
     fn prompt(&mut self) -> Arc<Vec<PromptMessage>> {
         let Some(turn) = &self.turn else { return Arc::default() };
-        let locale = self.locale_of(turn);
-        let (context, model) = (&self.context, self.context.models.queue(turn.model).name());
-        self.chat.prompt(model, &context.specs, locale, &context.calls.limits)
+        let outbox = &self.outbox;
+        let locale = outbox.locale_of(&turn.options);
+        let model = outbox.models().queue(turn.model).name();
+        self.chat.prompt(model, outbox.specs(), locale, outbox.limits())
     }
 
     /// Measures the prompt that the model was asked with.
@@ -80,8 +42,8 @@ impl SessionState {
         let messages = self.prompt();
         let turn = self.turn.as_ref();
         let instructions = turn.and_then(|turn| turn.options.instructions.as_deref());
-        let before = self.context.system.as_deref().into_iter().chain(instructions);
-        PromptSize::of(before, &messages, &self.context.specs)
+        let before = self.outbox.system().into_iter().chain(instructions);
+        PromptSize::of(before, &messages, self.outbox.specs())
     }
 
     pub(super) fn cancel_completion(&mut self) {
@@ -101,25 +63,25 @@ impl SessionState {
             debug!(%completion, "dropped a late completion");
             return;
         };
-        let models = &self.context.models;
+        let models = self.outbox.models();
         if let Err(error) = &result
             && let Some(next) = next_model(turn.model, models.queues().len(), error, has_begun)
         {
             let of = |index| models.queue(index).name().map(ToString::to_string);
             let model = of(turn.model);
             let next_model = of(next);
-            warn!(session = %self.slot.session(), %completion, model, kind = error.kind(), cause = ?error, next_model, "the next model is asked");
+            warn!(session = %self.outbox.session(), %completion, model, kind = error.kind(), cause = ?error, next_model, "the next model is asked");
             turn.model = next;
             return self.ask_model(asked.since);
         }
-        let spoken = self.slot.feed().silence();
+        let spoken = self.outbox.feed().silence();
         let input = match result {
             Ok(Completion { text, tool_calls, usage, left_out, finish }) => {
                 self.publish_left_out(left_out);
                 TurnInput::Completed { text, calls: self.sharing(tool_calls), usage, finish }
             }
             Err(error) => {
-                error!(session = %self.slot.session(), %completion, kind = error.kind(), cause = ?error, "the model failed");
+                error!(session = %self.outbox.session(), %completion, kind = error.kind(), cause = ?error, "the model failed");
                 let is_too_long = error.kind() == ModelError::PROMPT_TOO_LONG;
                 let prompt = is_too_long.then(|| self.prompt_size());
                 TurnInput::CompletionFailed { error: turn_error(&error, prompt), spoken }
@@ -131,8 +93,8 @@ impl SessionState {
     /// Publishes that the model answered without the oldest messages, if it did.
     fn publish_left_out(&mut self, messages: u32) {
         let Some(turn) = self.turn.as_ref().filter(|_| messages > 0) else { return };
-        let text = Text::MessagesLeftOut(messages).in_locale(self.locale_of(turn));
-        self.publish(EventKind::MessagesLeftOut { messages, text });
+        let text = Text::MessagesLeftOut(messages).in_locale(self.outbox.locale_of(&turn.options));
+        self.outbox.publish(turn.id, EventKind::MessagesLeftOut { messages, text });
     }
 }
 

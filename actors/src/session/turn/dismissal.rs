@@ -6,25 +6,20 @@ use crate::session::{
     error::Error,
     msg::Outgoing,
     request::{DismissalStored, When},
-    state::{ActiveTurn, SessionState},
+    state::SessionState,
+    turn::active::ActiveTurn,
     turn::machine::TurnInput,
 };
 use crate::{
-    dispatcher::Cancellation,
     mailbox::answer,
     port::{TurnStep, Write},
     protocol::{OnDismiss, TurnId},
 };
 
 impl SessionState {
-    /// Makes the cancellation of a turn that begins or goes on.
-    pub(in crate::session) fn cancellation(&self) -> Cancellation {
-        Cancellation::new(self.runtime_closes.clone())
-    }
-
     /// Returns whether no turn begins any more.
     pub(in crate::session) fn is_closing(&self) -> bool {
-        self.closing.is_some() || self.runtime_closes.is_cancelled()
+        self.closing.is_some() || self.outbox.runtime_closes()
     }
 
     /// Dismisses the turn that runs, or this one only and on this condition.
@@ -58,12 +53,12 @@ impl SessionState {
         };
         let (dismissed, stored) = oneshot::channel();
         turn.dismissed.push(dismissed);
-        self.slot.turn().dismissed(turn.id);
+        self.outbox.turn_memory().dismissed(turn.id);
         turn.dismiss();
         if turn.options.on_dismiss == OnDismiss::Finish {
-            self.slot.feed().close_subscriptions();
+            self.outbox.feed().close_subscriptions();
         }
-        let spoken = self.slot.feed().spoken();
+        let spoken = self.outbox.feed().spoken();
         self.on(TurnInput::Dismissed { spoken });
         // A turn that waits for room needs none to end.
         let ends = |turn: &ActiveTurn| {
@@ -80,8 +75,8 @@ impl SessionState {
     /// Stores a step of the running turn, unless its end is on the way to the store.
     pub(super) fn step(&mut self, step: TurnStep) {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else { return };
-        let session = self.slot.session().clone();
-        let at = self.context.calls.clock.now();
+        let session = self.outbox.session().clone();
+        let at = self.outbox.now();
         let id = turn.id;
         let mut outgoing = Outgoing::of(id);
         match step {
@@ -90,7 +85,7 @@ impl SessionState {
             TurnStep::Called { .. } | TurnStep::Suspended => {}
         }
         let step = Write::Turn { session, turn: id, at, step };
-        self.store([step], outgoing);
+        self.outbox.store([step], outgoing);
     }
 
     /// Leaves a turn to the next start. Its model stops, calls that have not begun stay as they are
@@ -98,7 +93,7 @@ impl SessionState {
     pub(in crate::session) fn close(&mut self, reply: oneshot::Sender<()>) {
         self.closing = Some(reply);
         self.on(TurnInput::Suspended);
-        self.slot.feed().silence();
+        self.outbox.feed().silence();
         self.step(TurnStep::Suspended);
     }
 
@@ -110,11 +105,10 @@ impl SessionState {
         let has_ended = is_quiet && !self.has_exclusive_write && self.lookups == 0;
         if self.closing.is_some()
             && has_ended
-            && self.slot.try_sleep(self.me.get_id())
+            && self.outbox.sleep()
             && let Some(reply) = self.closing.take()
         {
             answer(reply, ());
-            self.me.stop(None);
         }
     }
 }

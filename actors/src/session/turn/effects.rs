@@ -23,7 +23,7 @@ impl SessionState {
                 TurnEffect::CancelCompletion => self.cancel_completion(),
                 TurnEffect::Say { text, ending } => {
                     let Some(turn) = &self.turn else { return };
-                    let content = Content::said_by(self.model_name_of(turn), text, ending);
+                    let content = Content::said_by(self.outbox.model_name_of(turn), text, ending);
                     let message = self.message(turn.id, content);
                     outgoing.messages.push(message);
                 }
@@ -44,13 +44,13 @@ impl SessionState {
     }
 
     fn store_end(&mut self, end: TurnEnd, mut outgoing: Outgoing) {
-        self.slot.feed().silence();
+        self.outbox.feed().silence();
         let killed = TurnError::model(ModelError::KILLED_ENGINE);
         if end.error.as_ref() == Some(&killed) {
             let left_out = Content::Notice { notice: Notice::TurnLeftOut };
             outgoing.messages.push(self.message(end.turn, left_out));
         }
-        if self.chat.should_suggest_clear(self.context.calls.limits.suggest_clear_after) {
+        if self.chat.should_suggest_clear(self.outbox.limits().suggest_clear_after) {
             outgoing
                 .messages
                 .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
@@ -59,9 +59,9 @@ impl SessionState {
         // own last messages.
         let last = outgoing.messages.last();
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
-        let at = self.context.calls.clock.now();
-        let ended = end.write(self.slot.session(), at, behind);
+        let at = self.outbox.now();
+        let ended = end.write(self.outbox.session(), at, behind);
         outgoing.end = Some(Box::new((end, at)));
-        self.store([ended], outgoing);
+        self.outbox.store([ended], outgoing);
     }
 }

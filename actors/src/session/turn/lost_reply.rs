@@ -20,7 +20,7 @@ use crate::{
 /// Such a call has not begun. A reply is lost with a dispatcher's mailbox, or with a call's actors,
 /// and so are their uncommitted steps. If a commit is nevertheless on its way, the ledger refuses
 /// the second run.
-pub(super) async fn recover(
+pub(in crate::session) async fn recover(
     request: Arc<DispatchRequest>,
     context: Arc<RuntimeContext>,
     mut reply: Reply<DispatcherEvent>,

@@ -2,8 +2,9 @@
 //!
 //! `machine`, `recovery` and `fall_back` are pure. The first takes an input and returns effects.
 //! The second takes the stored facts of an open turn and returns a plan. The third decides which
-//! model is asked in place of one that failed. The other files carry out what these decide, as
-//! methods of the session's state:
+//! model is asked in place of one that failed. `active` is what a session holds of the running
+//! turn. The other files carry out what these decide, as methods of the session's state, which send
+//! by its outbox:
 //!
 //! - `begin` checks what was submitted, finds the turn of its key, and opens a turn.
 //! - `effects` says which method carries out which effect.
@@ -20,6 +21,7 @@
 //! - A call whose handler was recorded as begun is never dispatched again.
 //! - A dismissal keeps what was written. If the turn is to stop, no other call begins.
 
+pub(super) mod active;
 pub(super) mod begin;
 mod calls;
 mod completion;
@@ -36,4 +38,4 @@ mod resumption;
 mod room;
 #[cfg(test)]
 mod tests;
-mod write_report;
+pub(super) mod write_report;

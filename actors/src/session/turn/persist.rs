@@ -5,43 +5,19 @@ use tracing::{debug, error};
 
 use crate::session::{
     error::Error,
-    events::feed::Durability,
-    events::replay::{kind_of, kinds_of_end},
     msg::{About, Outgoing},
     request::TurnEnd,
-    state::{ActiveCall, SessionState},
-    turn::machine::TurnInput,
-    turn::write_report::WriteReport,
+    state::SessionState,
+    turn::{active::ActiveCall, machine::TurnInput},
 };
 use crate::{
     mailbox::answer,
-    port::{StoreError, Write},
-    protocol::{ChatMessage, Content, EventKind, LimitExceeded, Locale, Timestamp, TurnId},
+    port::StoreError,
+    protocol::{ChatMessage, Content, LimitExceeded, Timestamp, TurnId},
     telemetry::refused,
 };
 
 impl SessionState {
-    /// Sends parts to the store. They are published after the write comes back. The order of writes
-    /// is the order of these calls.
-    pub(in crate::session) fn store(
-        &self,
-        facts: impl IntoIterator<Item = Write>,
-        outgoing: Outgoing,
-    ) {
-        let session = self.slot.session();
-        let says = |message: &ChatMessage| Write::Message {
-            session: session.clone(),
-            message: message.clone(),
-        };
-        let writes: Vec<_> = facts.into_iter().chain(outgoing.messages.iter().map(says)).collect();
-        let (to, begun, store) =
-            (self.me.clone(), self.slot.begins(), self.context.store.store().clone());
-        let report = WriteReport::new(to, outgoing, &writes, begun, store);
-        let written = self.context.store.begin_write(writes);
-        // Shutdown waits for it. Boxed, because each layer of a task copies its future.
-        self.context.tasks.spawn(Box::pin(report.wait(written)));
-    }
-
     pub(in crate::session) fn stored(&mut self, written: Outgoing, result: Result<(), StoreError>) {
         let Outgoing { about, messages, end, clear, import, resumed, called, dismissed } = written;
         let opens = messages.iter().any(|message| matches!(message.content, Content::User { .. }));
@@ -49,11 +25,11 @@ impl SessionState {
             // The store has the end of that turn, which came later than this: the chat and its next
             // turn go on.
             Err(cause) if self.is_over(about) => {
-                debug!(session = %self.slot.session(), ?about, %cause, "dropped a late report of a write");
+                debug!(session = %self.outbox.session(), ?about, %cause, "dropped a late report of a write");
                 dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
             }
             Ok(()) => {
-                self.slot.turn().is_stored();
+                self.outbox.turn_memory().is_stored();
                 for message in messages {
                     self.show(message);
                 }
@@ -109,7 +85,7 @@ impl SessionState {
         cause: &StoreError,
         opens: bool,
     ) {
-        let session = self.slot.session();
+        let session = self.outbox.session();
         if matches!(cause, StoreError::TooMuchStored) {
             debug!(%session, %cause, "a turn is refused");
         } else {
@@ -131,12 +107,10 @@ impl SessionState {
             // Nobody else has learned of its beginning.
             turn.began = opens.then(Vec::new);
         }
-        // Later callers wake the next actor, and are not lost with this one.
-        self.slot.died(self.me.get_id());
+        self.outbox.end();
         if let Some(reply) = self.closing.take() {
             answer(reply, ());
         }
-        self.me.stop(None);
     }
 
     /// Returns the reason why a turn that the store did not take did not begin.
@@ -152,7 +126,7 @@ impl SessionState {
         if !matches!(cause, StoreError::TooMuchStored) {
             return None;
         }
-        let refusal = LimitExceeded::of_stored_bytes(&self.context.calls.limits);
+        let refusal = LimitExceeded::of_stored_bytes(self.outbox.limits());
         refused(&refusal);
         Some(refusal)
     }
@@ -169,46 +143,27 @@ impl SessionState {
     fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
         let Some(mut turn) = self.turn.take_if(|turn| turn.id == end.turn) else { return };
         self.active_at = Instant::now();
-        let locale = self.locale_of(&turn);
+        let locale = self.outbox.locale_of(&turn.options);
         // A reader that receives the end may begin the next turn at once.
         drop(turn.permit);
-        self.error = self.publish_end(end, at, locale);
+        self.error = self.outbox.publish_end(end, at, locale);
         turn.span.ended(end.ending, end.error.as_ref(), end.usage);
-        self.slot.turn().ended(end);
+        self.outbox.turn_memory().ended(end);
         turn.dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
-    }
-
-    /// Publishes the end of a turn, with its error in words.
-    pub(in crate::session) fn publish_end(
-        &self,
-        end: &TurnEnd,
-        at: Timestamp,
-        locale: Locale,
-    ) -> Option<String> {
-        let (failed, ended) = kinds_of_end(end.ending, end.error.as_ref(), end.usage, locale);
-        let text = match &failed {
-            Some(EventKind::Error { text, .. }) => Some(text.clone()),
-            _ => None,
-        };
-        for kind in failed.into_iter().chain([ended]) {
-            self.slot.feed().publish(end.turn, at, Durability::End, kind);
-        }
-        text
     }
 
     /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a
     /// call's end only now, because otherwise the model would be asked again without it.
     pub(super) fn show(&mut self, message: ChatMessage) {
-        let locale = self.turn.as_ref().map(|turn| self.locale_of(turn)).unwrap_or_default();
+        let locale =
+            self.turn.as_ref().map(|turn| self.outbox.locale_of(&turn.options)).unwrap_or_default();
         let mut ended = Vec::new();
         let shown = self.chat.arrived(message);
         for message in &self.chat.messages()[shown] {
             if let Content::ToolCall(record) = &message.content {
                 ended.push((record.id, record.stops_loop()));
             }
-            let kind = kind_of(message, locale);
-            let durability = Durability::Entry(message.seq);
-            self.slot.feed().publish(message.turn, message.at, durability, kind);
+            self.outbox.publish_entry(message, locale);
         }
         for (call, stops_loop) in ended {
             let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
@@ -218,14 +173,7 @@ impl SessionState {
         }
     }
 
-    /// Publishes progress of the turn.
-    pub(super) fn publish(&self, kind: EventKind) {
-        let Some(turn) = &self.turn else { return };
-        let at = self.context.calls.clock.now();
-        self.slot.feed().publish(turn.id, at, Durability::Transient, kind);
-    }
-
     pub(in crate::session) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
-        ChatMessage { seq: self.chat.reserve(), turn, at: self.context.calls.clock.now(), content }
+        ChatMessage { seq: self.chat.reserve(), turn, at: self.outbox.now(), content }
     }
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::session::{
     msg::{Outgoing, Resumption},
-    state::{ActiveTurn, SessionState},
+    state::SessionState,
+    turn::active::ActiveTurn,
     turn::machine::{Progress, Turn},
 };
 use crate::{
@@ -22,17 +23,17 @@ impl SessionState {
         let Resumption { open, calls, stops_loop, permit, .. } = resumption;
         if self.is_closing() {
             self.left_turn = Some(open.turn);
-            news.into_iter().for_each(|event| self.slot.feed().republish(event));
+            news.into_iter().for_each(|event| self.outbox.feed().republish(event));
             // The turn stays open for the next start, and this resumption does not count.
-            let session = self.slot.session().clone();
-            let at = self.context.calls.clock.now();
+            let session = self.outbox.session().clone();
+            let at = self.outbox.now();
             let turn = open.turn;
             let step = TurnStep::Suspended;
             let suspended = Write::Turn { session, turn, at, step };
-            return self.store([suspended], Outgoing::of(turn));
+            return self.outbox.store([suspended], Outgoing::of(turn));
         }
-        let max_rounds = self.context.calls.limits.max_rounds;
-        let model = self.model_of(&open.options);
+        let max_rounds = self.outbox.limits().max_rounds;
+        let model = self.outbox.model_of(&open.options);
         let progress = Progress {
             round: open.round,
             usage: open.usage,
@@ -47,9 +48,9 @@ impl SessionState {
                 .collect(),
         };
         let core = Turn::resumed(max_rounds, open.options.on_dismiss, progress);
-        let span = TurnSpan::begin(self.slot.session(), self.slot.user(), open.turn, true);
+        let span = TurnSpan::begin(self.outbox.session(), self.outbox.user(), open.turn, true);
         let asked = (open.options, open.text);
-        let cancellation = self.cancellation();
+        let cancellation = self.outbox.cancellation();
         let mut turn = ActiveTurn::new((open.turn, core, span), asked, model, cancellation, permit);
         if open.is_dismissed {
             turn.dismiss();
@@ -57,21 +58,22 @@ impl SessionState {
         let from = open.from;
         let requests = calls.into_iter().map(|row| Arc::new(self.again(&turn, from, row)));
         turn.proposed = requests.map(Some).collect();
+        let id = turn.id;
         self.turn = Some(turn);
         self.error = None;
-        self.publish(EventKind::TurnResumed);
-        news.into_iter().for_each(|event| self.slot.feed().republish(event));
+        self.outbox.publish(id, EventKind::TurnResumed);
+        news.into_iter().for_each(|event| self.outbox.feed().republish(event));
     }
 
     /// Returns the index of the model that asked for a call, or that of its turn if the model no
     /// longer exists.
     fn model_of_call(&self, row: &LedgerRow, of_turn: usize) -> usize {
-        row.model.as_ref().and_then(|name| self.context.models.find(name)).unwrap_or(of_turn)
+        row.model.as_ref().and_then(|name| self.outbox.models().find(name)).unwrap_or(of_turn)
     }
 
     fn again(&self, turn: &ActiveTurn, from: u64, row: LedgerRow) -> DispatchRequest {
         let beyond = self.beyond(row.seq - from, self.model_of_call(&row, turn.first_model));
-        let request = self.request_in(turn, (row.seq, row.proposed_at), row.tool_call());
+        let request = self.outbox.request(turn, (row.seq, row.proposed_at), row.tool_call());
         DispatchRequest { ledger_row: Some(Box::new(row)), beyond, ..request }
     }
 }

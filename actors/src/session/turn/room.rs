@@ -1,19 +1,13 @@
 //! Room among the running turns. A turn that goes on after a crash waits for it in an awake
 //! session, which can be viewed and dismissed.
 
-use ractor::ActorRef;
 use tokio_util::sync::CancellationToken;
 
 use crate::session::{
-    msg::SessionMsg,
-    state::{SessionState, WaitForRoom},
-    turn::machine::TurnInput,
+    state::SessionState,
+    turn::{active::WaitForRoom, machine::TurnInput},
 };
-use crate::{
-    admission::Permit,
-    port::TurnStep,
-    protocol::{Bound, TurnId},
-};
+use crate::{admission::Permit, port::TurnStep, protocol::TurnId};
 
 impl SessionState {
     /// Goes on with a turn from where it is, at once if it has its permit. Without a permit, it
@@ -27,30 +21,12 @@ impl SessionState {
             turn.waits_for_room = Some(WaitForRoom { _turn_is_there: turn_is_there });
             let id = turn.id;
             let is_stopped = turn.core.is_stopped();
-            self.wait_for_room(id, turn_is_gone);
+            self.outbox.wait_for_room(id, turn_is_gone);
             if !waits && !is_stopped {
                 return;
             }
         }
         self.on(TurnInput::Opened);
-    }
-
-    /// Waits in a task, until the turn is gone or the runtime ends.
-    fn wait_for_room(&self, turn: TurnId, turn_is_gone: CancellationToken) {
-        let (me, user): (ActorRef<SessionMsg>, _) = (self.me.clone(), self.slot.user().clone());
-        let (admission, closing) =
-            (self.context.calls.admission.clone(), self.runtime_closes.clone());
-        self.context.tasks.spawn(async move {
-            tokio::select! {
-                biased;
-                () = turn_is_gone.cancelled() => {}
-                () = closing.cancelled() => {}
-                permit = admission.wait(Bound::RunningTurns, &user) => {
-                    // If the session is gone, dropping the message frees the permit.
-                    drop(me.cast(SessionMsg::Room { turn, permit }));
-                }
-            }
-        });
     }
 
     /// Takes the permit for which a turn waited. A resumption is counted before it begins.

@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// Reports the end of a write to the session, once, even if the answer is lost on the way.
-pub(super) struct WriteReport {
+pub(in crate::session) struct WriteReport {
     to: ActorRef<SessionMsg>,
     outgoing: Option<Outgoing>,
     result: Result<(), StoreError>,
@@ -27,7 +27,7 @@ pub(super) struct WriteReport {
 
 impl WriteReport {
     /// Makes the report about these writes, which are on their way to the store.
-    pub(super) fn new(
+    pub(in crate::session) fn new(
         to: ActorRef<SessionMsg>,
         outgoing: Outgoing,
         writes: &[Write],
@@ -46,7 +46,10 @@ impl WriteReport {
     }
 
     /// Waits for the answer, and asks the store if the answer leaves a doubt.
-    pub(super) async fn wait(mut self, written: impl Future<Output = Result<(), StoreError>>) {
+    pub(in crate::session) async fn wait(
+        mut self,
+        written: impl Future<Output = Result<(), StoreError>>,
+    ) {
         self.result = written.await;
         if self.result.is_ok() && failpoint("persist.committed").await.is_err() {
             self.result = Err(StoreError::Silent);
