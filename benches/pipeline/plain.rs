@@ -204,7 +204,7 @@ impl Chat {
                 timeout(plain.limits.tool_timeout, tool.tool().prepare(&arguments, &ctx));
             let prepared = prepared.await.unwrap().unwrap();
             let mut transaction = plain.begin().await;
-            transaction.savepoint().await.unwrap();
+            transaction.savepoint(None).await.unwrap();
             let access = Access::Transaction(transaction.connection());
             let deadline = plain.limits.transaction_deadline;
             let outcome = tool.tool().call(arguments.clone(), prepared, &ctx, access);

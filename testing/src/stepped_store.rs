@@ -10,7 +10,7 @@ use madang_actors::{
         StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction,
         TranscriptPart, Write,
     },
-    protocol::{IdempotencyKey, SessionId, TurnId, UserId},
+    protocol::{CallId, IdempotencyKey, SessionId, TurnId, UserId},
 };
 
 /// The steps of a store and its transactions. By default, each step is taken as the wrapped store
@@ -132,9 +132,13 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         of.close()
     }
 
-    /// Begins a part of a transaction.
-    fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
-        of.savepoint()
+    /// Begins a part of a transaction, which may name the call that it is about.
+    fn savepoint<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        call: Option<(&'a SessionId, CallId)>,
+    ) -> BoxFuture<'a, StepResult> {
+        of.savepoint(call)
     }
 
     /// Keeps the innermost part.
@@ -292,8 +296,11 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
 }
 
 impl<T: Steps> Transaction for Stepped<T> {
-    fn savepoint(&mut self) -> BoxFuture<'_, StepResult> {
-        self.steps.savepoint(&mut *self.transaction)
+    fn savepoint<'a>(
+        &'a mut self,
+        call: Option<(&'a SessionId, CallId)>,
+    ) -> BoxFuture<'a, StepResult> {
+        self.steps.savepoint(&mut *self.transaction, call)
     }
 
     fn keep(&mut self) -> BoxFuture<'_, StepResult> {

@@ -146,18 +146,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
 /// An open write transaction. Dropping it without `commit` undoes all of it.
 pub trait Transaction: Send {
     /// Begins a part that can be undone by itself. Parts can be nested; `keep` and `undo` end the
-    /// innermost.
-    fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;
-
-    /// Begins a part in which facts about this call will be written. A store may read in the same
-    /// step what it must know for that.
-    fn savepoint_for<'a>(
+    /// innermost. If facts about this `call` of this session will be written in the part, a store
+    /// may read in the same step what it must know for that.
+    fn savepoint<'a>(
         &'a mut self,
-        _session: &'a SessionId,
-        _call: CallId,
-    ) -> BoxFuture<'a, Result<(), StoreError>> {
-        self.savepoint()
-    }
+        call: Option<(&'a SessionId, CallId)>,
+    ) -> BoxFuture<'a, Result<(), StoreError>>;
 
     /// Keeps what came since the savepoint. Fails if the transaction was ended in between.
     fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>>;

@@ -171,10 +171,7 @@ pub(super) async fn savepoint(
     call: Option<&(SessionId, CallId)>,
 ) -> Result<(), StoreError> {
     failpoint("writer.savepoint").await?;
-    match call {
-        Some((session, call)) => open.savepoint_for(session, *call).await,
-        None => open.savepoint().await,
-    }
+    open.savepoint(call.map(|(session, call)| (session, *call))).await
 }
 
 /// Writes into the innermost savepoint and ends it: it is kept, or undone if the store refuses a

@@ -4,6 +4,7 @@
 use std::{fmt, sync::Arc};
 
 use madang::{
+    CallId, SessionId,
     store::{Store, StoreError},
     tool::BoxFuture,
 };
@@ -70,11 +71,15 @@ impl Steps for Weather {
         })
     }
 
-    fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+    fn savepoint<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        call: Option<(&'a SessionId, CallId)>,
+    ) -> BoxFuture<'a, StepResult> {
         Box::pin(async move {
             self.0.pass(Point::StoreSavepoint, format_args!("store begins a part"));
             self.step(RARELY).await?;
-            of.savepoint().await
+            of.savepoint(call).await
         })
     }
 

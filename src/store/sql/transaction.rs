@@ -89,20 +89,16 @@ impl SqliteTransaction {
 }
 
 impl Transaction for SqliteTransaction {
-    fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
-        Box::pin(async {
-            let begins = self.enter().await?;
-            poll_before_park(self.writer().run(begins)).await.map_err(error::unavailable)
-        })
-    }
-
-    fn savepoint_for<'a>(
+    fn savepoint<'a>(
         &'a mut self,
-        session: &'a SessionId,
-        call: CallId,
+        call: Option<(&'a SessionId, CallId)>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
             let begins = self.enter().await?;
+            let Some((session, call)) = call else {
+                let begun = poll_before_park(self.writer().run(begins)).await;
+                return begun.map_err(error::unavailable);
+            };
             let own = &mut self.own();
             let found = step::look_up_behind(own, &begins, session, call).await?;
             // An unreadable row is read again, and refused, when a step of the call is written.

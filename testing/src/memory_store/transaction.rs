@@ -27,7 +27,10 @@ pub(super) struct MemoryTransaction {
 }
 
 impl Transaction for MemoryTransaction {
-    fn savepoint(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
+    fn savepoint<'a>(
+        &'a mut self,
+        _: Option<(&'a SessionId, CallId)>,
+    ) -> BoxFuture<'a, Result<(), StoreError>> {
         self.connection.layers().push(Layer::default());
         Box::pin(async { Ok(()) })
     }

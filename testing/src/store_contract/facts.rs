@@ -208,7 +208,7 @@ impl OpenTransaction {
     }
 
     pub(super) async fn savepoint(&mut self) {
-        self.0.savepoint().await.expect("a savepoint");
+        self.0.savepoint(None).await.expect("a savepoint");
     }
 
     /// Begins a part with these facts.
@@ -219,7 +219,7 @@ impl OpenTransaction {
 
     /// Begins a part that names this call ahead.
     pub(super) async fn savepoint_for(&mut self, (name, number): (&str, u128)) {
-        self.0.savepoint_for(&session(name), call(number)).await.expect("a savepoint");
+        self.0.savepoint(Some((&session(name), call(number)))).await.expect("a savepoint");
     }
 
     /// Begins a part with these facts, and keeps it.
@@ -283,7 +283,7 @@ pub(super) fn sealed(store: &dyn Store, write: &Write) -> Write {
 
 pub(super) async fn write_as_it_is(store: &dyn Store, writes: &[Write]) -> Result<(), StoreError> {
     let mut transaction = store.begin().await?;
-    transaction.savepoint().await?;
+    transaction.savepoint(None).await?;
     transaction.write(writes).await?;
     transaction.keep().await?;
     transaction.commit().await

@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use super::{StoreFixture, fixture, fixture_where, put, record, say};
 use crate::{
     port::{BoxFuture, StoreError, Transaction},
-    protocol::Limits,
+    protocol::{CallId, Limits, SessionId},
     store::{Keep, Lease},
     testing::{StepResult, Steps},
 };
@@ -178,9 +178,13 @@ async fn a_lease_that_no_borrower_takes_is_returned() {
 struct PartCount(Arc<AtomicUsize>);
 
 impl Steps for PartCount {
-    fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+    fn savepoint<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        call: Option<(&'a SessionId, CallId)>,
+    ) -> BoxFuture<'a, StepResult> {
         self.0.fetch_add(1, Relaxed);
-        of.savepoint()
+        of.savepoint(call)
     }
 }
 

@@ -10,7 +10,7 @@ use tokio::time::advance;
 use super::{StoreFixture, fixture_of, fixture_where, record, say};
 use crate::{
     port::{BoxFuture, StoreError, Transaction},
-    protocol::Limits,
+    protocol::{CallId, Limits, SessionId},
     store::{Keep, Lease},
     testing::{StepResult, SteppedStore, Steps},
 };
@@ -31,9 +31,13 @@ impl Trace {
 }
 
 impl Steps for Trace {
-    fn savepoint<'a>(&'a self, of: &'a mut dyn Transaction) -> BoxFuture<'a, StepResult> {
+    fn savepoint<'a>(
+        &'a self,
+        of: &'a mut dyn Transaction,
+        call: Option<(&'a SessionId, CallId)>,
+    ) -> BoxFuture<'a, StepResult> {
         self.note("savepoint");
-        of.savepoint()
+        of.savepoint(call)
     }
 
     fn commit(self: Arc<Self>, of: Box<dyn Transaction>) -> BoxFuture<'static, StepResult> {

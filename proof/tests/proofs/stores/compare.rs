@@ -17,7 +17,7 @@ use sqlx::{
     migrate::{Migration, MigrationType, Migrator},
 };
 
-use super::facts::{CALLS, Operation, SESSIONS, TURNS, USERS, call, session, turn, user};
+use super::facts::{CALLS, Named, Operation, SESSIONS, TURNS, USERS, call, session, turn, user};
 
 /// The table in SQLite for values that a tool puts into the memory store.
 pub(super) static VALUES: LazyLock<Migrator> = LazyLock::new(|| {
@@ -150,7 +150,7 @@ async fn perform(
     keys: &SealKeys,
 ) -> (Answer, Answer, Option<Pair>) {
     let (left, right) = match operation {
-        Operation::Savepoint => (pair.0.savepoint().await, pair.1.savepoint().await),
+        Operation::Savepoint => (pair.0.savepoint(None).await, pair.1.savepoint(None).await),
         Operation::Keep => (pair.0.keep().await, pair.1.keep().await),
         Operation::Undo => (pair.0.undo().await, pair.1.undo().await),
         Operation::Commit => {
@@ -164,13 +164,18 @@ async fn perform(
             put(&mut *pair.1, name, *value).await;
             (Ok(()), Ok(()))
         }
-        Operation::Write(writes) => {
+        Operation::Write(writes, named) => {
             let writes: Vec<_> = writes.iter().map(|write| sealed(keys, write)).collect();
+            let mut calls = writes.iter().filter_map(|write| match write {
+                Write::Call { session, call, .. } if *named == Named::Yes => Some((session, *call)),
+                _ => None,
+            });
+            let call = calls.next();
             // Like the writer: each job has its own part, because a refusal may leave a piece
             // behind.
             let mut answers = Vec::new();
             for transaction in [&mut pair.0, &mut pair.1] {
-                transaction.savepoint().await.unwrap();
+                transaction.savepoint(call).await.unwrap();
                 let written = transaction.write(&writes).await;
                 if written.is_ok() { transaction.keep().await } else { transaction.undo().await }
                     .unwrap();

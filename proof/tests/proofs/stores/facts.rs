@@ -38,9 +38,17 @@ pub(super) enum Operation {
     Commit,
     /// Drop the transaction without a commit.
     Drop,
-    Write(Vec<Write>),
+    /// Write these facts in a part of their own, which names the first of their calls or not.
+    Write(Vec<Write>, Named),
     /// Write a value as a tool, or remove it.
     Put(&'static str, Option<u8>),
+}
+
+/// Whether a part names the call that it is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    No,
+    Yes,
 }
 
 /// Generates sequences of operations.
@@ -53,12 +61,13 @@ pub(super) fn operations() -> impl Strategy<Value = Vec<Operation>> {
         2 => Just(Undo),
         3 => Just(Commit),
         1 => Just(Drop),
-        12 => writes().prop_map(Operation::Write),
+        12 => (writes(), select(vec![Named::No, Named::Yes]))
+            .prop_map(|(writes, named)| Operation::Write(writes, named)),
         3 => (name, any::<Option<u8>>()).prop_map(|(name, value)| Operation::Put(name, value)),
     ];
     // Most sequences begin with open chats, and a few do not.
     (any::<u8>(), vec(operation, 1..40)).prop_map(|(odds, operations)| {
-        let begin = if odds > 32 { Some(Operation::Write(open_chats())) } else { None };
+        let begin = if odds > 32 { Some(Operation::Write(open_chats(), Named::No)) } else { None };
         begin.into_iter().chain(operations).collect()
     })
 }
@@ -82,7 +91,12 @@ fn writes() -> impl Strategy<Value = Vec<Write>> {
 fn write() -> impl Strategy<Value = Write> {
     let name = || select(SESSIONS.to_vec());
     let millis = || 1..20_i64;
-    let ending = select(vec![TurnEnding::Answered, TurnEnding::Failed, TurnEnding::Dismissed]);
+    let ending = select(vec![
+        TurnEnding::Answered,
+        TurnEnding::Stopped,
+        TurnEnding::Failed,
+        TurnEnding::Dismissed,
+    ]);
     let error = select(vec![None, Some(TurnError::CutOff), Some(TurnError::model("잠"))]);
     prop_oneof![
         2 => (name(), select(USERS.to_vec()), millis()).prop_map(|(name, owner, millis)| {

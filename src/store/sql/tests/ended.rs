@@ -23,7 +23,7 @@ async fn rolled_back() -> Box<SqliteTransaction> {
     let writer = Writer::new(db, SealKeys::default()).await.unwrap();
     let slot = Arc::new(Mutex::new(Some(writer))).lock_owned().await;
     let mut transaction = SqliteTransaction::begin(slot, watch::Sender::new(0)).await.unwrap();
-    transaction.savepoint().await.unwrap();
+    transaction.savepoint(None).await.unwrap();
     sqlx::query("ROLLBACK").execute(transaction.own().db).await.unwrap();
     Box::new(transaction)
 }
@@ -40,9 +40,9 @@ fn is_told(what: &str, done: Result<(), StoreError>) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn behind_the_end_of_its_transaction_a_part_can_do_nothing() {
-    is_told("savepoint", rolled_back().await.savepoint().await);
+    is_told("savepoint", rolled_back().await.savepoint(None).await);
     let call = madang_actors::protocol::CallId::new(uuid::Uuid::from_u128(1));
-    is_told("savepoint", rolled_back().await.savepoint_for(&session("s"), call).await);
+    is_told("savepoint", rolled_back().await.savepoint(Some((&session("s"), call))).await);
     is_told("keep", rolled_back().await.keep().await);
     is_told("undo", rolled_back().await.undo().await);
     is_told("write", rolled_back().await.write(&say("s", 1)).await);

@@ -26,11 +26,11 @@ async fn a_row_that_cannot_be_read_costs_its_own_call_only() {
     let Write::Call { call, .. } = record("s", 1)[0] else { panic!("a record is made of steps") };
     let mut transaction = fixture.store.begin().await.unwrap();
     for writes in [say("s", 2), say("s", 3)] {
-        transaction.savepoint_for(&session("s"), call).await.unwrap();
+        transaction.savepoint(Some((&session("s"), call))).await.unwrap();
         transaction.write(&writes).await.unwrap();
         transaction.keep().await.unwrap();
     }
-    transaction.savepoint_for(&session("s"), call).await.unwrap();
+    transaction.savepoint(Some((&session("s"), call))).await.unwrap();
     let own_step = transaction.write(&record("s", 1)[1..2]).await;
     assert!(matches!(own_step, Err(StoreError::Refused { .. })), "{own_step:?}");
     transaction.undo().await.unwrap();
@@ -49,7 +49,7 @@ async fn what_a_borrower_left_in_the_queue_is_waited_for_before_its_part_is_kept
     fixture.chat("s").await;
     for writes in [None, Some([])] {
         let mut transaction = fixture.store.begin().await.unwrap();
-        transaction.savepoint().await.unwrap();
+        transaction.savepoint(None).await.unwrap();
         let db: &mut SqliteConnection = transaction.connection().downcast_mut().unwrap();
         note(db, 1).await.unwrap();
         for sql in [SLOW, "ROLLBACK"] {
