@@ -215,6 +215,9 @@ async fn covering(
     failpoint("authorize.reads").await?;
     let store = context.store.store();
     let rows = store.calls(&filter).await?;
+    if rows.is_empty() {
+        return Ok(None);
+    }
     let resource = resource(checked, context);
     let covers = |standing: &StandingApproval| {
         standing.tool == spec.name

@@ -5,7 +5,7 @@ use tokio::sync::oneshot;
 
 use super::{
     error::Error,
-    msg::{About, Outgoing},
+    msg::{Outgoing, Purpose},
     state::SessionState,
 };
 use crate::{mailbox::answer, port::Write, protocol::Content};
@@ -28,7 +28,6 @@ impl SessionState {
             at,
         };
         let messages = mark.into_iter().collect();
-        let clear = Some(reply);
-        self.outbox.store([revoke], Outgoing { messages, clear, ..Outgoing::about(About::Chat) });
+        self.outbox.store([revoke], Outgoing { purpose: Purpose::Clear(reply), messages });
     }
 }

@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use super::{
     error::Error,
-    msg::{About, Outgoing, PendingImport},
+    msg::{Outgoing, PendingImport, Purpose},
     request::TurnEnd,
     state::SessionState,
 };
@@ -69,9 +69,9 @@ impl SessionState {
         let end = TurnEnd { turn, ending, error, usage };
         let behind = messages.last().map_or(0, |message| message.seq);
         let ended = end.write(&session, at, behind);
-        let import = Some(Box::new(PendingImport { end, at, _bytes: bytes, reply }));
-        self.outbox
-            .store([started, ended], Outgoing { messages, import, ..Outgoing::about(About::Chat) });
+        let import = PendingImport { end, at, _bytes: bytes, reply };
+        let purpose = Purpose::Import(Box::new(import));
+        self.outbox.store([started, ended], Outgoing { purpose, messages });
     }
 
     fn may_import(&self, messages: &[Imported]) -> Result<(), Error> {

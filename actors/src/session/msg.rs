@@ -10,7 +10,6 @@ use crate::{
     admission::Permit,
     dispatcher::DispatcherEvent,
     llm::LlmEvent,
-    mailbox::answer,
     port::{LedgerRow, OpenTurn, StoreError, SubmittedTurn},
     protocol::{ChatMessage, Timestamp, TurnId},
 };
@@ -75,54 +74,55 @@ pub struct Resumption {
     pub(super) permit: Option<Permit>,
 }
 
-/// The parts of a write that the session has sent to the store and not yet published.
+/// A write that the session has sent to the store.
 #[derive(Debug)]
 pub struct Outgoing {
-    /// What the write is about: its failure is a matter of that alone.
-    pub(super) about: About,
-    /// The entries of the transcript.
+    pub(super) purpose: Purpose,
+    /// The entries of the transcript in it, which are published after it.
     pub(super) messages: Vec<ChatMessage>,
-    /// The end of the turn, and its moment.
-    pub(super) end: Option<Box<(TurnEnd, Timestamp)>>,
-    /// The caller that asked for the clearing.
-    pub(super) clear: Option<oneshot::Sender<Result<(), Error>>>,
-    /// The import that the write is.
-    pub(super) import: Option<Box<PendingImport>>,
-    /// Whether the write counts the resumption of the turn, which begins after it.
-    pub(super) resumed: bool,
-    /// Whether the write records the calls of a round, which begin after it.
-    pub(super) called: bool,
-    /// The callers that dismissed the turn, if the write has the dismissal.
-    pub(super) dismissed: Vec<oneshot::Sender<Result<(), StoreError>>>,
 }
 
-/// What a write of a session is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum About {
-    /// A turn, which may be over when the write comes back.
-    Turn(TurnId),
-    /// The chat: a clearing or an import, during which no turn begins.
-    Chat,
+/// What a write is for, and so what follows it.
+#[derive(Debug)]
+pub(super) enum Purpose {
+    /// Begins a turn.
+    Begin(TurnId),
+    /// Records the calls of this round of a turn, which begin after it.
+    Round(TurnId, u32),
+    /// Counts the resumption of a turn, which goes on after it.
+    Resume(TurnId),
+    /// Dismisses a turn. These callers wait for that.
+    Dismiss(TurnId, Vec<oneshot::Sender<Result<(), StoreError>>>),
+    /// Leaves a turn to a later start.
+    Suspend(TurnId),
+    /// Ends a turn at this moment.
+    End(Box<(TurnEnd, Timestamp)>),
+    /// Clears the chat for this caller.
+    Clear(oneshot::Sender<Result<(), Error>>),
+    /// Begins the chat with a history.
+    Import(Box<PendingImport>),
+}
+
+impl Purpose {
+    /// Returns the turn that the write is about, which may be over when the write comes back. No
+    /// turn begins during a clearing or an import.
+    pub(super) fn turn(&self) -> Option<TurnId> {
+        match self {
+            Self::Begin(turn)
+            | Self::Round(turn, _)
+            | Self::Resume(turn)
+            | Self::Dismiss(turn, _)
+            | Self::Suspend(turn) => Some(*turn),
+            Self::End(end) => Some(end.0.turn),
+            Self::Clear(_) | Self::Import(_) => None,
+        }
+    }
 }
 
 impl Outgoing {
-    /// Makes a write about this, of which nothing is to be published yet.
-    pub(super) const fn about(about: About) -> Self {
-        Self {
-            about,
-            messages: Vec::new(),
-            end: None,
-            clear: None,
-            import: None,
-            resumed: false,
-            called: false,
-            dismissed: Vec::new(),
-        }
-    }
-
-    /// Makes a write about a turn, of which nothing is to be published yet.
-    pub(super) const fn of(turn: TurnId) -> Self {
-        Self::about(About::Turn(turn))
+    /// Makes a write without entries.
+    pub(super) const fn new(purpose: Purpose) -> Self {
+        Self { purpose, messages: Vec::new() }
     }
 }
 
@@ -135,13 +135,6 @@ pub(super) struct PendingImport {
     /// The permit for its bytes, until it is stored or refused.
     pub(super) _bytes: Permit,
     pub(super) reply: oneshot::Sender<Result<TurnId, Error>>,
-}
-
-impl PendingImport {
-    /// Answers the caller with the reason why nothing was imported, as far as it is known.
-    pub(super) fn fail(self, cause: Error) {
-        answer(self.reply, Err(cause));
-    }
 }
 
 impl From<LlmEvent> for SessionMsg {

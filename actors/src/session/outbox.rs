@@ -159,7 +159,7 @@ impl Outbox {
         let to = self.me.clone();
         let begun = self.slot.begins();
         let store = self.context.store.store().clone();
-        let report = WriteReport::new(to, outgoing, &writes, begun, store);
+        let report = WriteReport::new(to, outgoing, begun, store);
         let written = self.context.store.begin_write(writes);
         // Shutdown waits for it. Boxed, because each layer of a task copies its future.
         self.context.tasks.spawn(Box::pin(report.wait(written)));

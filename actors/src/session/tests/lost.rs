@@ -16,7 +16,7 @@ use crate::{
     },
     session::{
         Error, Outgoing, RuntimeContext, SessionMsg, SessionRequest, SessionSlot, StreamItem,
-        TurnRequest, ViewPage,
+        TurnRequest, ViewPage, msg::Purpose,
     },
     test_runtime::{TestRuntime, in_time},
     testing::{FakeTool, Gate, Probe, ScriptedCompletion, ScriptedModel, model_pair},
@@ -426,7 +426,7 @@ async fn a_turn_whose_beginning_is_on_its_way_is_not_refused_because_another_wri
     let ((ended, _), (reply, running)) = (oneshot::channel(), oneshot::channel());
     runtime.send(&slot, SessionRequest::Attach { ended, reply });
     let turn = in_time(running).await.unwrap().unwrap().unwrap();
-    let written = Outgoing::of(turn);
+    let written = Outgoing::new(Purpose::Dismiss(turn, Vec::new()));
     let result = Err(StoreError::refused("a dismissal"));
     slot.awake().unwrap().cast(SessionMsg::Stored { written, result }).unwrap();
     let refused = in_time(beginning).await.unwrap().unwrap_err();

@@ -5,14 +5,20 @@ use super::by_hand;
 use crate::{
     port::{PartSize, Store, StoreError},
     protocol::{EventKind, Timestamp, TurnEnding, TurnId, Usage},
-    session::{SessionMsg, StreamItem, TurnEnd, msg::Outgoing},
+    session::{
+        SessionMsg, StreamItem, TurnEnd,
+        msg::{Outgoing, Purpose},
+    },
     test_runtime::in_time,
 };
 
 #[tokio::test]
 async fn where_another_write_of_the_turn_failed_the_end_that_is_stored_is_the_one_that_is_told() {
     the_stored_end_is_told(|turn| {
-        (Outgoing::of(turn), StoreError::refused("a step that went before the end"))
+        (
+            Outgoing::new(Purpose::Resume(turn)),
+            StoreError::refused("a step that went before the end"),
+        )
     })
     .await;
 }
@@ -22,8 +28,8 @@ async fn where_the_store_could_not_say_whether_it_has_the_end_it_tells_that_end_
     the_stored_end_is_told(|turn| {
         let end =
             TurnEnd { turn, ending: TurnEnding::Answered, error: None, usage: Usage::default() };
-        let end = Some(Box::new((end, Timestamp::from_millis(1))));
-        (Outgoing { end, ..Outgoing::of(turn) }, StoreError::Silent)
+        let purpose = Purpose::End(Box::new((end, Timestamp::from_millis(1))));
+        (Outgoing::new(purpose), StoreError::Silent)
     })
     .await;
 }

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use crate::session::{
     error::Error,
-    msg::{Outgoing, SessionMsg},
+    msg::{Outgoing, Purpose, SessionMsg},
     request::{TurnEnd, TurnRequest},
     state::SessionState,
     turn::active::ActiveTurn,
@@ -179,7 +179,8 @@ impl SessionState {
             )
         });
         self.outbox.turn_memory().wait_for_end(id, ended);
-        self.outbox.store([started], Outgoing { messages: vec![message], ..Outgoing::of(id) });
+        let messages = vec![message];
+        self.outbox.store([started], Outgoing { purpose: Purpose::Begin(id), messages });
     }
 }
 

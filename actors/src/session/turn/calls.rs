@@ -7,7 +7,7 @@ use tracing::debug;
 use uuid::Uuid;
 
 use crate::session::{
-    msg::Outgoing,
+    msg::{Outgoing, Purpose},
     state::SessionState,
     turn::active::{ActiveCall, ActiveTurn},
     turn::machine::{Called, Sharing},
@@ -44,10 +44,10 @@ impl SessionState {
         let mut requests: Vec<_> = requests.collect();
         let Some(from) = requests.first().map(|request| request.seq) else { return };
         let step = TurnStep::Called { round, from, usage };
-        let round = Write::Turn { session: session.clone(), turn, at, step };
+        let step = Write::Turn { session: session.clone(), turn, at, step };
         let unrecorded = match (&said, &mut *requests) {
             (None, [only]) => {
-                only.preamble = vec![round];
+                only.preamble = vec![step];
                 None
             }
             _ => {
@@ -57,9 +57,10 @@ impl SessionState {
                     at,
                     transition: request.proposal(),
                 };
-                let facts = std::iter::once(round).chain(requests.iter().map(proposal));
+                let facts = std::iter::once(step).chain(requests.iter().map(proposal));
                 let messages = said.into_iter().collect();
-                self.outbox.store(facts, Outgoing { messages, called: true, ..Outgoing::of(turn) });
+                self.outbox
+                    .store(facts, Outgoing { purpose: Purpose::Round(turn, round), messages });
                 Some(Vec::new())
             }
         };
@@ -199,7 +200,7 @@ impl SessionState {
         }
         if !is_recorded {
             let cause = StoreError::refused("the end of a call is not in the ledger");
-            return self.not_stored(None, &cause, false);
+            return self.not_stored(None, &cause);
         }
         let message =
             ChatMessage { seq, turn, at: record.ended_at, content: Content::ToolCall(record) };

@@ -4,7 +4,7 @@ use tokio::sync::oneshot;
 
 use crate::session::{
     error::Error,
-    msg::Outgoing,
+    msg::{Outgoing, Purpose},
     request::{DismissalStored, When},
     state::SessionState,
     turn::active::ActiveTurn,
@@ -78,14 +78,14 @@ impl SessionState {
         let session = self.outbox.session().clone();
         let at = self.outbox.now();
         let id = turn.id;
-        let mut outgoing = Outgoing::of(id);
-        match step {
-            TurnStep::Dismissed => outgoing.dismissed = std::mem::take(&mut turn.dismissed),
-            TurnStep::Resumed => outgoing.resumed = true,
-            TurnStep::Called { .. } | TurnStep::Suspended => {}
-        }
+        let purpose = match step {
+            TurnStep::Called { round, .. } => Purpose::Round(id, round),
+            TurnStep::Dismissed => Purpose::Dismiss(id, std::mem::take(&mut turn.dismissed)),
+            TurnStep::Resumed => Purpose::Resume(id),
+            TurnStep::Suspended => Purpose::Suspend(id),
+        };
         let step = Write::Turn { session, turn: id, at, step };
-        self.outbox.store([step], outgoing);
+        self.outbox.store([step], Outgoing::new(purpose));
     }
 
     /// Leaves a turn to the next start. Its model stops, calls that have not begun stay as they are

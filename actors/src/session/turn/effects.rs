@@ -1,21 +1,21 @@
 //! Carries out what the turn decides, effect by effect, and stores its end.
 
 use crate::session::{
-    msg::Outgoing,
+    msg::{Outgoing, Purpose},
     request::TurnEnd,
     state::SessionState,
     turn::machine::{TurnEffect, TurnInput},
 };
 use crate::{
     port::ModelError,
-    protocol::{Content, Notice, TurnError},
+    protocol::{ChatMessage, Content, Notice, TurnError},
 };
 
 impl SessionState {
     /// Lets the turn decide, and carries out its effects.
     pub(super) fn on(&mut self, input: TurnInput) {
         let Some(turn) = self.turn.as_mut() else { return };
-        let mut outgoing = Outgoing::of(turn.id);
+        let mut messages = Vec::new();
         let mut end = None;
         for effect in turn.core.on(input) {
             match effect {
@@ -25,7 +25,7 @@ impl SessionState {
                     let Some(turn) = &self.turn else { return };
                     let content = Content::said_by(self.outbox.model_name_of(turn), text, ending);
                     let message = self.message(turn.id, content);
-                    outgoing.messages.push(message);
+                    messages.push(message);
                 }
                 TurnEffect::Propose(called) => self.propose(called),
                 // A withdrawn call finds its turn dismissed, and so does not begin.
@@ -39,29 +39,28 @@ impl SessionState {
             }
         }
         if let Some(end) = end {
-            self.store_end(end, outgoing);
+            self.store_end(end, messages);
         }
     }
 
-    fn store_end(&mut self, end: TurnEnd, mut outgoing: Outgoing) {
+    fn store_end(&mut self, end: TurnEnd, mut messages: Vec<ChatMessage>) {
         self.outbox.feed().silence();
         let killed = TurnError::model(ModelError::KILLED_ENGINE);
         if end.error.as_ref() == Some(&killed) {
             let left_out = Content::Notice { notice: Notice::TurnLeftOut };
-            outgoing.messages.push(self.message(end.turn, left_out));
+            messages.push(self.message(end.turn, left_out));
         }
         if self.chat.should_suggest_clear(self.outbox.limits().suggest_clear_after) {
-            outgoing
-                .messages
-                .push(self.message(end.turn, Content::Notice { notice: Notice::SuggestClear }));
+            let suggested = Content::Notice { notice: Notice::SuggestClear };
+            messages.push(self.message(end.turn, suggested));
         }
         // A turn ends after all that it began is published. Its end comes after that and after its
         // own last messages.
-        let last = outgoing.messages.last();
+        let last = messages.last();
         let behind = last.map_or_else(|| self.chat.last_shown(), |message| message.seq);
         let at = self.outbox.now();
         let ended = end.write(self.outbox.session(), at, behind);
-        outgoing.end = Some(Box::new((end, at)));
-        self.outbox.store([ended], outgoing);
+        let purpose = Purpose::End(Box::new((end, at)));
+        self.outbox.store([ended], Outgoing { purpose, messages });
     }
 }

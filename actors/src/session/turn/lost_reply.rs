@@ -5,12 +5,15 @@ use std::sync::Arc;
 use tokio::time::sleep;
 use tracing::warn;
 
-use crate::session::RuntimeContext;
+use crate::session::{
+    RuntimeContext,
+    msg::{Outgoing, Purpose},
+};
 use crate::{
     dispatcher::{DispatchRequest, DispatcherEvent, DispatcherMsg, end_lost},
     ledger::CallState,
     mailbox::Reply,
-    port::{LedgerFilter, Store, TurnStep, Write},
+    port::{LedgerFilter, Store},
     protocol::{ChatMessage, Fault, SessionId, TurnId},
 };
 
@@ -58,7 +61,7 @@ pub(in crate::session) async fn recover(
     reply.send(DispatcherEvent::Ended(end));
 }
 
-/// The sign by which a job of a session is recognised in the store. All of a job was written, or
+/// The sign by which a write of a session is recognised in the store. All of it was written, or
 /// nothing.
 #[derive(Debug, PartialEq)]
 pub(in crate::session) enum Sign {
@@ -76,42 +79,20 @@ pub(in crate::session) enum Sign {
 }
 
 impl Sign {
-    /// Chooses the sign of this job. Returns `None` if it leaves none.
-    pub(super) fn of(job: &[Write]) -> Option<Self> {
-        // A revocation shows least, because it changes nothing if there is no approval.
-        let is_telling = |write: &&Write| !matches!(write, Write::Revoke { .. });
-        if let Some(Write::TurnStarted { turn, .. }) = job.iter().find(is_telling)
-            && job
-                .iter()
-                .any(|write| matches!(write, Write::TurnEnded { turn: ended, .. } if ended == turn))
-        {
-            return Some(Self::of_import(job));
+    /// Chooses the sign of a write.
+    pub(super) fn of(write: &Outgoing) -> Self {
+        match &write.purpose {
+            Purpose::Begin(turn) => Self::TurnStarted(*turn),
+            Purpose::Round(turn, round) => Self::Called { turn: *turn, round: *round },
+            Purpose::Dismiss(turn, _) => Self::Dismissed(*turn),
+            Purpose::Resume(_) | Purpose::Suspend(_) => Self::Counted,
+            Purpose::End(end) => Self::TurnEnded(end.0.turn),
+            // The revocation shows least, because it changes nothing if there is no approval.
+            Purpose::Clear(_) | Purpose::Import(_) => write
+                .messages
+                .first()
+                .map_or(Self::Revoked, |message| Self::Said(Box::new(message.clone()))),
         }
-        match job.iter().find(is_telling).or(job.first())? {
-            Write::TurnStarted { turn, .. } => Some(Self::TurnStarted(*turn)),
-            Write::TurnEnded { turn, .. } => Some(Self::TurnEnded(*turn)),
-            Write::Turn { turn, step, .. } => Some(match step {
-                TurnStep::Called { round, .. } => Self::Called { turn: *turn, round: *round },
-                TurnStep::Dismissed => Self::Dismissed(*turn),
-                TurnStep::Resumed | TurnStep::Suspended => Self::Counted,
-            }),
-            Write::Message { message, .. } => Some(Self::Said(Box::new(message.clone()))),
-            Write::Revoke { .. } => Some(Self::Revoked),
-            Write::Session { .. }
-            | Write::Temporary { .. }
-            | Write::Erased { .. }
-            | Write::Call { .. } => None,
-        }
-    }
-
-    /// Chooses the sign of a turn that has ended from the beginning: its first message. Without one
-    /// the chat is in memory, and the store need not have the turn.
-    fn of_import(job: &[Write]) -> Self {
-        let said = job.iter().find_map(|write| {
-            let Write::Message { message, .. } = write else { return None };
-            Some(Self::Said(Box::new(message.clone())))
-        });
-        said.unwrap_or(Self::Counted)
     }
 
     /// Returns whether the store shows the sign.
@@ -131,39 +112,6 @@ impl Sign {
                 let filter = LedgerFilter::standing_approvals().in_session(session);
                 store.calls(&filter).await.is_ok_and(|standing| standing.is_empty())
             }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use uuid::Uuid;
-
-    use super::*;
-    use crate::{
-        protocol::{Content, Timestamp, UserId},
-        test_runtime::{kim, session},
-    };
-
-    #[test]
-    fn a_job_is_known_by_the_first_fact_that_tells_anything() {
-        let at = Timestamp::from_millis(1);
-        let turn = TurnId::new(Uuid::from_u128(1));
-        let user: UserId = kim();
-        let revoke = || Write::Revoke { session: session("s"), tool: None, by: user.clone(), at };
-        let message = ChatMessage { seq: 1, turn, at, content: Content::Cleared };
-        let said = || Write::Message { session: session("s"), message: message.clone() };
-        let step = |step| Write::Turn { session: session("s"), turn, at, step };
-        let opened = Write::Session { session: session("s"), user: user.clone(), at };
-        for (job, sign) in [
-            (vec![], None),
-            (vec![opened, said()], None),
-            (vec![revoke()], Some(Sign::Revoked)),
-            (vec![revoke(), said()], Some(Sign::Said(Box::new(message.clone())))),
-            (vec![step(TurnStep::Dismissed), said()], Some(Sign::Dismissed(turn))),
-            (vec![step(TurnStep::Suspended)], Some(Sign::Counted)),
-        ] {
-            assert_eq!(Sign::of(&job), sign, "{job:?}");
         }
     }
 }

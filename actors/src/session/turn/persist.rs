@@ -1,11 +1,11 @@
 //! The writes of a session, and the publishing of what the store has.
 
-use tokio::{sync::oneshot, time::Instant};
+use tokio::time::Instant;
 use tracing::{debug, error};
 
 use crate::session::{
     error::Error,
-    msg::{About, Outgoing},
+    msg::{Outgoing, Purpose},
     request::TurnEnd,
     state::SessionState,
     turn::{active::ActiveCall, machine::TurnInput},
@@ -18,117 +18,97 @@ use crate::{
 };
 
 impl SessionState {
+    /// Takes the report about a write.
     pub(in crate::session) fn stored(&mut self, written: Outgoing, result: Result<(), StoreError>) {
-        let Outgoing { about, messages, end, clear, import, resumed, called, dismissed } = written;
-        let opens = messages.iter().any(|message| matches!(message.content, Content::User { .. }));
+        let Outgoing { purpose, messages } = written;
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        let is_over = purpose.turn().is_some_and(|id| turn != Some(id));
         match result {
-            // The store has the end of that turn, which came later than this: the chat and its next
-            // turn go on.
-            Err(cause) if self.is_over(about) => {
-                debug!(session = %self.outbox.session(), ?about, %cause, "dropped a late report of a write");
-                dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
-            }
             Ok(()) => {
                 self.outbox.turn_memory().is_stored();
-                for message in messages {
-                    self.show(message);
-                }
-                if let Some((end, at)) = end.map(|end| *end) {
-                    self.ended(&end, at);
-                }
-                dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
-                if let Some(reply) = clear {
-                    self.has_exclusive_write = false;
-                    answer(reply, Ok(()));
-                }
-                if let Some(import) = import {
-                    self.imported(*import);
-                }
-                if opens && !self.is_over(about) {
-                    self.opened();
-                }
-                if resumed && !self.is_over(about) {
-                    self.on(TurnInput::Opened);
-                }
-                if called && !self.is_over(about) {
-                    self.recorded();
+                messages.into_iter().for_each(|message| self.show(message));
+                self.go_on_after(purpose, is_over);
+            }
+            // The store has the end of that turn, which came later than this: the chat and its next
+            // turn go on.
+            Err(cause) if is_over => {
+                debug!(session = %self.outbox.session(), ?purpose, %cause, "dropped a late report of a write");
+                if let Purpose::Dismiss(_, callers) = purpose {
+                    callers.into_iter().for_each(|caller| answer(caller, Ok(())));
                 }
             }
-            Err(cause) => {
-                if let Some(turn) = self.turn.as_mut() {
-                    turn.dismissed.extend(dismissed);
-                }
-                let import = import.map(|import| (import, self.not_imported(&cause)));
-                self.not_stored(clear, &cause, opens);
-                // A caller that tries again at once wakes the next actor.
-                if let Some((import, cause)) = import {
-                    import.fail(cause);
-                }
-            }
+            Err(cause) => self.not_stored(Some(purpose), &cause),
         }
     }
 
-    /// Returns whether a write is about a turn that no longer runs.
-    fn is_over(&self, about: About) -> bool {
-        match about {
-            About::Turn(id) => self.turn.as_ref().is_none_or(|turn| turn.id != id),
-            About::Chat => false,
+    /// Does what was to follow a write, which the store has.
+    fn go_on_after(&mut self, purpose: Purpose, is_over: bool) {
+        match purpose {
+            Purpose::Dismiss(_, callers) => {
+                callers.into_iter().for_each(|caller| answer(caller, Ok(())));
+            }
+            Purpose::End(end) => self.ended(&end.0, end.1),
+            Purpose::Clear(reply) => {
+                self.has_exclusive_write = false;
+                answer(reply, Ok(()));
+            }
+            Purpose::Import(import) => self.imported(*import),
+            Purpose::Begin(_) | Purpose::Resume(_) | Purpose::Round(..) if is_over => {}
+            Purpose::Begin(_) => self.opened(),
+            Purpose::Resume(_) => self.on(TurnInput::Opened),
+            Purpose::Round(..) => self.recorded(),
+            Purpose::Suspend(_) => {}
         }
     }
 
-    /// Ends the actor because the store did not take a write; `opens`: it was the beginning of the
-    /// turn. The next actor goes on from what the store has, once all that this one began has
+    /// Ends the actor because the store did not take a write, or the end of a call if there is no
+    /// `purpose`. The next actor goes on from what the store has, once all that this one began has
     /// ended.
-    pub(super) fn not_stored(
-        &mut self,
-        clear: Option<oneshot::Sender<Result<(), Error>>>,
-        cause: &StoreError,
-        opens: bool,
-    ) {
+    pub(super) fn not_stored(&mut self, purpose: Option<Purpose>, cause: &StoreError) {
         let session = self.outbox.session();
         if matches!(cause, StoreError::TooMuchStored) {
             debug!(%session, %cause, "a turn is refused");
         } else {
             error!(%session, %cause, "failed to store the chat");
         }
-        if let Some(reply) = clear {
-            answer(reply, Err(Error::Store(cause.clone())));
-        }
-        // If another write failed, the beginning is still on its way, and only the store knows what
-        // becomes of it.
-        let of_beginning = self.not_begun(if opens { cause } else { &StoreError::Silent });
+        let refusal = self.refusal(cause);
         if let Some(turn) = &mut self.turn {
+            let opens = matches!(purpose, Some(Purpose::Begin(_)));
             for dismissed in turn.dismissed.drain(..) {
                 answer(dismissed, Err(cause.clone()));
             }
+            // If another write failed, the beginning is still on its way, and only the store knows
+            // what becomes of it.
+            let silent = || Error::Store(StoreError::Silent);
             for began in turn.began.take().into_iter().flatten() {
-                answer(began, Err(of_beginning.clone()));
+                answer(began, Err(if opens { refusal.clone() } else { silent() }));
             }
             // Nobody else has learned of its beginning.
             turn.began = opens.then(Vec::new);
         }
         self.outbox.end();
+        // A caller that tries again at once wakes the next actor.
+        match purpose {
+            Some(Purpose::Dismiss(_, callers)) => {
+                callers.into_iter().for_each(|caller| answer(caller, Err(cause.clone())));
+            }
+            Some(Purpose::Clear(reply)) => answer(reply, Err(refusal)),
+            Some(Purpose::Import(import)) => answer(import.reply, Err(refusal)),
+            _ => {}
+        }
         if let Some(reply) = self.closing.take() {
             answer(reply, ());
         }
     }
 
-    /// Returns the reason why a turn that the store did not take did not begin.
-    fn not_begun(&self, cause: &StoreError) -> Error {
-        self.too_much_stored(cause).map_or_else(|| Error::Store(cause.clone()), Error::Overloaded)
-    }
-
-    fn not_imported(&self, cause: &StoreError) -> Error {
-        self.too_much_stored(cause).map_or_else(|| Error::Store(cause.clone()), Error::Overloaded)
-    }
-
-    fn too_much_stored(&self, cause: &StoreError) -> Option<LimitExceeded> {
+    /// Returns why the store did not take what a caller asked for.
+    fn refusal(&self, cause: &StoreError) -> Error {
         if !matches!(cause, StoreError::TooMuchStored) {
-            return None;
+            return Error::Store(cause.clone());
         }
         let refusal = LimitExceeded::of_stored_bytes(self.outbox.limits());
         refused(&refusal);
-        Some(refusal)
+        Error::Overloaded(refusal)
     }
 
     pub(super) fn opened(&mut self) {

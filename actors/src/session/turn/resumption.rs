@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use crate::session::{
-    msg::{Outgoing, Resumption},
+    msg::{Outgoing, Purpose, Resumption},
     state::SessionState,
     turn::active::ActiveTurn,
     turn::machine::{Progress, Turn},
@@ -30,7 +30,7 @@ impl SessionState {
             let turn = open.turn;
             let step = TurnStep::Suspended;
             let suspended = Write::Turn { session, turn, at, step };
-            return self.outbox.store([suspended], Outgoing::of(turn));
+            return self.outbox.store([suspended], Outgoing::new(Purpose::Suspend(turn)));
         }
         let max_rounds = self.outbox.limits().max_rounds;
         let model = self.outbox.model_of(&open.options);

@@ -12,7 +12,7 @@ use crate::session::{
 };
 use crate::{
     failpoint::failpoint,
-    port::{Store, StoreError, Write},
+    port::{Store, StoreError},
 };
 
 /// Reports the end of a write to the session, once, even if the answer is lost on the way.
@@ -20,29 +20,22 @@ pub(in crate::session) struct WriteReport {
     to: ActorRef<SessionMsg>,
     outgoing: Option<Outgoing>,
     result: Result<(), StoreError>,
-    sign: Option<Sign>,
+    sign: Sign,
     begun: Option<Begun>,
     store: Arc<dyn Store>,
 }
 
 impl WriteReport {
-    /// Makes the report about these writes, which are on their way to the store.
+    /// Makes the report about this write, which is on its way to the store.
     pub(in crate::session) fn new(
         to: ActorRef<SessionMsg>,
         outgoing: Outgoing,
-        writes: &[Write],
         begun: Begun,
         store: Arc<dyn Store>,
     ) -> Self {
+        let sign = Sign::of(&outgoing);
         let result = Err(StoreError::Silent);
-        Self {
-            to,
-            outgoing: Some(outgoing),
-            result,
-            sign: Sign::of(writes),
-            begun: Some(begun),
-            store,
-        }
+        Self { to, outgoing: Some(outgoing), result, sign, begun: Some(begun), store }
     }
 
     /// Waits for the answer, and asks the store if the answer leaves a doubt.
@@ -61,8 +54,8 @@ impl WriteReport {
     async fn look(&mut self) {
         let is_doubtful = self.result.as_ref().is_err_and(StoreError::may_have_happened);
         if is_doubtful
-            && let (Some(sign), Some(begun)) = (&self.sign, &self.begun)
-            && sign.is_seen(begun.session(), &*self.store).await
+            && let Some(begun) = &self.begun
+            && self.sign.is_seen(begun.session(), &*self.store).await
         {
             self.result = Ok(());
         }
@@ -94,7 +87,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        session::{SessionSlot, msg::About},
+        session::{SessionSlot, msg::Purpose},
         test_runtime::TestRuntime,
         testing::MemoryStore,
     };
@@ -141,9 +134,9 @@ mod tests {
         let (clear, told) = oneshot::channel();
         let report = WriteReport {
             to,
-            outgoing: Some(Outgoing { clear: Some(clear), ..Outgoing::about(About::Chat) }),
+            outgoing: Some(Outgoing::new(Purpose::Clear(clear))),
             result: Ok(()),
-            sign: None,
+            sign: Sign::Revoked,
             begun: Some(slot.begins()),
             store: Arc::new(MemoryStore::new()),
         };
