@@ -6,7 +6,7 @@ use axum::{extract::State, http::StatusCode, response::Response};
 use madang::{
     Session, TurnId,
     approval::{ApprovalRequest, Decision},
-    event::{EventCursor, TurnEnding},
+    event::EventCursor,
     session::SessionView,
     turn::TurnEnd,
     turn::TurnPhase,
@@ -247,15 +247,11 @@ impl Asked<'_> {
             // The call of the decision belongs to no turn of the thread.
             return Ok(self.whole(None, view, RunEnd::Success));
         };
-        let end = match ending {
-            TurnEnding::Answered | TurnEnding::Stopped => RunEnd::Success,
-            TurnEnding::Dismissed => RunEnd::Cancelled,
-            TurnEnding::Failed => {
-                let text = view.error.clone().unwrap_or_else(|| "The turn failed.".to_owned());
-                let code = error.as_ref().map_or_else(|| "failed".to_owned(), error_code);
-                RunEnd::Failed { text, code }
-            }
-        };
+        let end = RunEnd::of(ending, || {
+            let text = view.error.clone().unwrap_or_else(|| "The turn failed.".to_owned());
+            let code = error.as_ref().map_or_else(|| "failed".to_owned(), error_code);
+            RunEnd::Failed { text, code }
+        });
         Ok(self.whole(Some(turn), view, end))
     }
 

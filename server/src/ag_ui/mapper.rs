@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use madang::{
     approval::ApprovalRequest,
-    event::{ChatMessage, Content, EventKind, SessionEvent, StreamItem, TurnEnding},
+    event::{ChatMessage, Content, EventKind, SessionEvent, StreamItem},
     ledger::CallRecord,
     model::Usage,
 };
@@ -115,11 +115,7 @@ impl AgUiMapper {
                 return self.finish(end, None, out);
             }
             EventKind::TurnEnded { ending, usage } => {
-                let end = match ending {
-                    TurnEnding::Answered | TurnEnding::Stopped => RunEnd::Success,
-                    TurnEnding::Dismissed => RunEnd::Cancelled,
-                    TurnEnding::Failed => self.failed(),
-                };
+                let end = RunEnd::of(*ending, || self.failed());
                 return self.finish(end, Some(*usage), out);
             }
             _ => write_custom(&event.kind, out),

@@ -3,7 +3,10 @@
 use std::sync::Arc;
 
 use madang::{
-    CallId, SessionId, TurnId, approval::ApprovalRequest, error::TurnError, event::EventCursor,
+    CallId, SessionId, TurnId,
+    approval::ApprovalRequest,
+    error::TurnError,
+    event::{EventCursor, TurnEnding},
     tool::ToolRegistry,
 };
 use serde_json::{Map, Value, json};
@@ -71,6 +74,17 @@ pub(crate) enum RunEnd {
         /// The error for programs.
         code: String,
     },
+}
+
+impl RunEnd {
+    /// Returns how a run ends with its turn. `failed` makes the end of one that failed.
+    pub(crate) fn of(ending: TurnEnding, failed: impl FnOnce() -> Self) -> Self {
+        match ending {
+            TurnEnding::Answered | TurnEnding::Stopped => Self::Success,
+            TurnEnding::Dismissed => Self::Cancelled,
+            TurnEnding::Failed => failed(),
+        }
+    }
 }
 
 /// Writes the end of a run that fails. It is the only event of a run that does not begin.
