@@ -8,7 +8,7 @@ use madang::{
     event::{EventKind, StreamItem, TurnEnding},
     ledger::CallRecord,
     model::Usage,
-    turn::TurnEvents,
+    turn::{TurnEvents, append_message},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,9 +18,6 @@ use crate::{
     problem::{Problem, ProblemName},
     state::Shared,
 };
-
-/// What separates two messages of the model if they are shown as one text.
-pub(crate) const BETWEEN_MESSAGES: &str = "\n\n";
 
 /// A turn that ended while its answer waited.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -87,10 +84,7 @@ async fn ended(turn: TurnId, mut events: TurnEvents, with: Calls) -> Result<Ende
         }
         let StreamItem::Event(event) = item else { continue };
         if let EventKind::ModelMessage { text: said, .. } = &event.kind {
-            if !text.is_empty() && !said.is_empty() {
-                text.push_str(BETWEEN_MESSAGES);
-            }
-            text.push_str(said);
+            append_message(&mut text, said);
         } else if let EventKind::ToolCallEnded { record } = &event.kind {
             calls.extend((with == Calls::Given).then(|| (**record).clone()));
         } else if let EventKind::Error { error: cause, text } = &event.kind {

@@ -25,7 +25,15 @@ use crate::{
 };
 
 /// Separates what the model says before a tool call from what it says after it.
-const BETWEEN_MESSAGES: &str = "\n\n";
+pub const BETWEEN_MESSAGES: &str = "\n\n";
+
+/// Appends a message to a text, after a blank line if neither is empty.
+pub fn append_message(text: &mut String, message: &str) {
+    if !text.is_empty() && !message.is_empty() {
+        text.push_str(BETWEEN_MESSAGES);
+    }
+    text.push_str(message);
+}
 
 /// A handle to a turn that has begun, returned by [`Session::send`](crate::Session::send). Follow
 /// the turn by its [`events`](Self::events), or wait for its [`outcome`](Self::outcome) or its
@@ -135,12 +143,7 @@ impl Turn {
                 }
             };
             match &event.kind {
-                EventKind::ModelMessage { text: said, .. } => {
-                    if !text.is_empty() && !said.is_empty() {
-                        text.push_str(BETWEEN_MESSAGES);
-                    }
-                    text.push_str(said);
-                }
+                EventKind::ModelMessage { text: said, .. } => append_message(&mut text, said),
                 EventKind::ToolCallEnded { record } => calls.push(CallRecord::clone(record)),
                 EventKind::Error { error, text } => failed = Some((error.clone(), text.clone())),
                 EventKind::TurnInterrupted { text } => {

@@ -10,6 +10,6 @@
 pub(crate) mod handle;
 pub(crate) mod status;
 
-pub use handle::{Dismissed, TurnEvents, TurnOutcome};
+pub use handle::{BETWEEN_MESSAGES, Dismissed, TurnEvents, TurnOutcome, append_message};
 pub use madang_actors::session::{TurnEnd, When};
 pub use status::{TurnPhase, TurnStatus};

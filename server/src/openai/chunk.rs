@@ -8,11 +8,12 @@ use madang::{
     event::{EventKind, SessionEvent, StreamItem, TurnEnding},
     model::ModelError,
     model::Usage,
+    turn::BETWEEN_MESSAGES,
 };
 use serde_json::{Value, json};
 
 use crate::{
-    ended::{BETWEEN_MESSAGES, FailedTurn},
+    ended::FailedTurn,
     metrics,
     problem::{Problem, ProblemName},
     stream::{

@@ -12,10 +12,11 @@ use madang::{
     approval::Digest,
     event::ChatMessage,
     session::{Imported, ImportedRole},
+    turn::BETWEEN_MESSAGES,
 };
 use sha2::{Digest as _, Sha256};
 
-use crate::{ended::BETWEEN_MESSAGES, surface::history::said_in};
+use crate::surface::history::said_in;
 
 /// Returns the chain of a history. It is the same only for the same user, instructions and texts.
 pub(crate) fn chain(user: &UserId, instructions: Option<&str>, history: &[Imported]) -> Digest {

@@ -7,9 +7,8 @@ use madang::{
     TurnId,
     event::{ChatMessage, Content},
     session::{Imported, ImportedRole},
+    turn::BETWEEN_MESSAGES,
 };
-
-use crate::ended::BETWEEN_MESSAGES;
 
 /// Returns the id of a text: the client's own, which it sent as the key, or else that of the entry.
 pub(crate) fn id_of(message: &ChatMessage) -> Cow<'_, str> {
