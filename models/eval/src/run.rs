@@ -217,8 +217,11 @@ impl CaseRun<'_> {
                 }
                 EventKind::Error { text, .. } => seen.error = Some(text.clone()),
                 EventKind::TurnEnded { ending, .. } => {
-                    if *ending != TurnEnding::Answered && seen.error.is_none() {
-                        seen.error = Some(format!("{ending:?}"));
+                    match ending {
+                        TurnEnding::Answered | TurnEnding::Stopped => {}
+                        TurnEnding::Failed | TurnEnding::Dismissed => {
+                            seen.error.get_or_insert_with(|| format!("{ending:?}"));
+                        }
                     }
                     return Ok(seen);
                 }
