@@ -359,10 +359,10 @@ impl Terminal {
                 self.red(&plain(text))?;
                 self.dim(&Text::TryOtherwise.in_locale(locale))
             }
-            EventKind::TurnEnded { ending: TurnEnding::Dismissed, .. } => {
-                self.dim(&Text::Dismissed.in_locale(locale))
-            }
-            EventKind::TurnEnded { .. } => self.below(),
+            EventKind::TurnEnded { ending, .. } => match ending {
+                TurnEnding::Dismissed => self.dim(&Text::Dismissed.in_locale(locale)),
+                TurnEnding::Answered | TurnEnding::Stopped | TurnEnding::Failed => self.below(),
+            },
             EventKind::UserMessage { .. }
             | EventKind::ToolCallProposed { .. }
             | EventKind::Cleared
