@@ -181,7 +181,7 @@ impl TestRuntime {
         let bytes = bytes.map_err(Error::Overloaded)?;
         self.send(
             slot,
-            SessionRequest::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
+            SessionRequest::Submit(TurnRequest { text: text.into(), options, bytes, began, ended }),
         );
         in_time(beginning).await.map_err(|_| Error::Closed)??;
         Ok(end)

@@ -111,8 +111,9 @@ impl Session {
         let may_be_there = options.key.is_some();
         // Before the text is submitted: the reader of the turn misses nothing.
         let mut live = Some(self.slot.watch(&self.runtime.context.calls));
-        let ask = |began| SessionRequest::Ask(TurnRequest { text, options, bytes, began, ended });
-        let id = self.ask(ask).await?;
+        let submit =
+            |began| SessionRequest::Submit(TurnRequest { text, options, bytes, began, ended });
+        let id = self.request(submit).await?;
         if may_be_there && live.as_ref().is_some_and(|live| !begins_in(live, id)) {
             live = None;
         }
@@ -126,7 +127,7 @@ impl Session {
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
     pub async fn turn(&self) -> Result<Option<Turn>, Error> {
         let (ended, end) = oneshot::channel();
-        let id = self.ask(|reply| SessionRequest::Attach { ended, reply }).await?;
+        let id = self.request(|reply| SessionRequest::Attach { ended, reply }).await?;
         Ok(id.map(|id| Turn::new(id, self.slot.clone(), self.runtime.clone(), end, None)))
     }
 
@@ -144,7 +145,9 @@ impl Session {
     /// # Errors
     /// [`Error::NoTurn`] if no turn runs, [`Error::Closed`] if the session cannot be reached.
     pub async fn dismiss(&self) -> Result<Dismissed, Error> {
-        self.ask(|reply| SessionRequest::Dismiss { only: None, reply }).await.map(Dismissed::new)
+        self.request(|reply| SessionRequest::Dismiss { only: None, reply })
+            .await
+            .map(Dismissed::new)
     }
 
     /// Clears the chat: the person's view and the model's prompt begin anew, and standing approvals
@@ -153,7 +156,7 @@ impl Session {
     /// # Errors
     /// [`Error`] says why the chat was not cleared.
     pub async fn clear(&self) -> Result<(), Error> {
-        self.ask(|reply| SessionRequest::Clear { reply }).await
+        self.request(|reply| SessionRequest::Clear { reply }).await
     }
 
     /// Returns the view that a screen shows, with all entries of the chat. [`view`](Self::view)
@@ -171,7 +174,7 @@ impl Session {
     /// # Errors
     /// [`Error::Overloaded`] or [`Error::Closed`] if the session cannot be reached.
     pub async fn view(&self, page: ViewPage) -> Result<SessionView, Error> {
-        self.ask(|reply| SessionRequest::State { page, reply }).await
+        self.request(|reply| SessionRequest::State { page, reply }).await
     }
 
     /// Subscribes to the events from now on. If a turn went on after a crash and nobody has
@@ -295,12 +298,12 @@ impl Session {
     }
 
     /// Sends a request to the session, which wakes for it, and waits for the answer.
-    pub(crate) async fn ask<T>(
+    pub(crate) async fn request<T>(
         &self,
-        question: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> SessionRequest,
+        request: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> SessionRequest,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        self.runtime.send(&self.slot, question(reply))?;
+        self.runtime.send(&self.slot, request(reply))?;
         answer.await.unwrap_or(Err(Error::Closed))
     }
 

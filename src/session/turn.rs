@@ -41,7 +41,10 @@ impl Session {
     /// # Errors
     /// [`Error::Closed`] if the session cannot be reached.
     pub async fn dismiss_turn(&self, turn: TurnId, when: When) -> Result<Option<Dismissed>, Error> {
-        match self.ask(|reply| SessionRequest::Dismiss { only: Some((turn, when)), reply }).await {
+        match self
+            .request(|reply| SessionRequest::Dismiss { only: Some((turn, when)), reply })
+            .await
+        {
             Ok(stored) => Ok(Some(Dismissed::new(stored))),
             Err(Error::NoTurn) => Ok(None),
             Err(error @ (Error::Closed | _)) => Err(error),
@@ -53,6 +56,6 @@ impl Session {
     }
 
     async fn running_turn(&self, turn: TurnId) -> Result<Option<RunningTurn>, Error> {
-        self.ask(|reply| SessionRequest::Turn { turn, reply }).await
+        self.request(|reply| SessionRequest::Turn { turn, reply }).await
     }
 }

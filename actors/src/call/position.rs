@@ -3,14 +3,13 @@
 
 use std::sync::Arc;
 
-use tokio::{sync::oneshot, time::timeout};
+use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::{
-    ledger::text_digest,
     port::Write,
-    protocol::{SessionId, Timestamp, TurnEnding, TurnId, TurnOptions, Usage, UserId},
-    session::{Begun, Error, RuntimeContext, SessionMsg, SessionRegistry, SessionSlot, create},
+    protocol::{SessionId, Timestamp, TurnId, UserId},
+    session::{Begun, Error, RuntimeContext, SessionRegistry, SessionSlot, TurnEnd, create},
 };
 
 /// The position of a call.
@@ -41,12 +40,7 @@ impl CallPosition {
         let limits = &context.calls.limits;
         let slot = sessions.slot(&session, user, limits);
         let slot = slot.ok_or_else(|| Error::Foreign(session.clone()))?;
-        if let Some(actor) = slot.awake() {
-            let (reply, sleeps) = oneshot::channel();
-            if actor.cast(SessionMsg::Sleep { reply }).is_ok() {
-                let _ = timeout(limits.ask_timeout, sleeps).await;
-            }
-        }
+        slot.put_to_sleep(Instant::now() + limits.ask_timeout).await;
         if context.closing.is_cancelled() {
             return Err(Error::Closed);
         }
@@ -72,25 +66,8 @@ impl CallPosition {
         max_stored_bytes: u64,
     ) -> Vec<Write> {
         let Self { session, turn, seq, .. } = self;
-        vec![
-            Write::Session { session: session.clone(), user: user.clone(), at },
-            Write::TurnStarted {
-                session: session.clone(),
-                turn: *turn,
-                at,
-                options: TurnOptions::default(),
-                text: text_digest(""),
-                max_stored_bytes,
-            },
-            Write::TurnEnded {
-                session: session.clone(),
-                turn: *turn,
-                at,
-                behind: *seq,
-                ending: TurnEnding::Answered,
-                error: None,
-                usage: Usage::default(),
-            },
-        ]
+        let opened = Write::Session { session: session.clone(), user: user.clone(), at };
+        let end = TurnEnd::without_model(*turn);
+        [opened].into_iter().chain(end.whole_turn(session, at, *seq, max_stored_bytes)).collect()
     }
 }

@@ -118,10 +118,18 @@ impl ModelQueue {
         let due = since + limits.completion_timeout;
         let first_due = due.min(since + limits.first_token_timeout);
         let span = CompletionSpan::begin(&span, label, &request);
-        self.admit(CompletionJob { request, deltas, cancel, first_due, due, span, reply });
+        self.begin_or_enqueue(CompletionJob {
+            request,
+            deltas,
+            cancel,
+            first_due,
+            due,
+            span,
+            reply,
+        });
     }
 
-    fn admit(&self, job: CompletionJob) {
+    fn begin_or_enqueue(&self, job: CompletionJob) {
         let max = self.max_concurrent();
         let whose = job.whose();
         let prompt = prompt_cost(job.request.bytes());

@@ -39,13 +39,14 @@ impl Models {
         &self.0
     }
 
-    /// Returns the queue of the model at this index, or of the last one.
+    /// Returns the queue of the model at this index.
     ///
     /// # Panics
-    /// If there is no model. Only a turn that runs asks, and none runs then.
+    /// If there is no such model. Indexes come from [`find`](Self::find) and from the order of
+    /// [`queues`](Self::queues); the first model is there whenever a turn runs.
     #[must_use]
     pub fn queue(&self, index: usize) -> &ModelQueue {
-        &self.0[index.min(self.0.len() - 1)]
+        &self.0[index]
     }
 
     /// Finds the index of a model by its name.

@@ -74,12 +74,12 @@ impl SessionState {
                 self.close(reply);
             }
             SessionMsg::Room { turn, permit } => {
-                goes_on().await?;
+                pass_resume().await?;
                 self.has_room(turn, permit);
             }
-            SessionMsg::Submitted { asked, found, turns_begun } => {
-                failpoint("session.submitted").await?;
-                self.submitted(*asked, found, turns_begun);
+            SessionMsg::LookedUp { asked, found, turns_begun } => {
+                failpoint("session.looked_up").await?;
+                self.looked_up(*asked, found, turns_begun);
             }
             SessionMsg::Stored { written, result } => {
                 failpoint("session.stored").await?;
@@ -94,11 +94,11 @@ impl SessionState {
                 self.on_dispatcher(event);
             }
             SessionMsg::Idle => {
-                falls_asleep().await?;
+                pass_idle().await?;
                 self.idle();
             }
             SessionMsg::Sleep { reply } => {
-                falls_asleep().await?;
+                pass_idle().await?;
                 self.idle_entry = None;
                 self.sleep();
                 answer(reply, ());
@@ -109,9 +109,9 @@ impl SessionState {
 
     async fn serve(&mut self, request: SessionRequest) -> Result<(), Failed> {
         match request {
-            SessionRequest::Ask(asked) => {
-                failpoint("session.ask").await?;
-                self.ask(asked);
+            SessionRequest::Submit(asked) => {
+                failpoint("session.submit").await?;
+                self.submit(asked);
             }
             SessionRequest::Attach { ended, reply } => {
                 failpoint("session.attach").await?;
@@ -130,15 +130,15 @@ impl SessionState {
                 self.import(messages, bytes, reply);
             }
             SessionRequest::State { page, reply } => {
-                is_looked_at().await?;
+                pass_state().await?;
                 answer(reply, Ok(self.view(page)));
             }
             SessionRequest::Turn { turn, reply } => {
-                is_looked_at().await?;
+                pass_state().await?;
                 answer(reply, Ok(self.running(turn)));
             }
             SessionRequest::Resume { waits } => {
-                goes_on().await?;
+                pass_resume().await?;
                 self.go_on(waits);
             }
             SessionRequest::TakeResolved => {
@@ -153,14 +153,14 @@ impl SessionState {
 
 // Each failpoint is in one place. Two messages pass each of these.
 
-async fn goes_on() -> Result<(), Failed> {
+async fn pass_resume() -> Result<(), Failed> {
     failpoint("session.resume").await
 }
 
-async fn is_looked_at() -> Result<(), Failed> {
+async fn pass_state() -> Result<(), Failed> {
     failpoint("session.state").await
 }
 
-async fn falls_asleep() -> Result<(), Failed> {
+async fn pass_idle() -> Result<(), Failed> {
     failpoint("session.idle").await
 }

@@ -12,10 +12,8 @@ use super::{
 };
 use crate::{
     admission::Permit,
-    ledger::text_digest,
     mailbox::answer,
-    port::Write,
-    protocol::{Imported, Limits, Locale, TurnEnding, TurnId, TurnOptions, Usage},
+    protocol::{Imported, Limits, Locale, TurnId},
 };
 
 /// Checks a history against the bounds, and counts its bytes.
@@ -51,27 +49,15 @@ impl SessionState {
         let turn = TurnId::new(Uuid::now_v7());
         let messages: Vec<_> =
             messages.into_iter().map(|imported| self.message(turn, imported.into())).collect();
-        let session = self.outbox.session().clone();
         let at = self.outbox.now();
-        let started = Write::TurnStarted {
-            session: session.clone(),
-            turn,
-            at,
-            options: TurnOptions::default(),
-            text: text_digest(""),
-            max_stored_bytes: self.outbox.limits().max_stored_bytes_per_user as u64,
-        };
-        // Over from the beginning: after a crash no turn goes on, and the transcript has all of it
-        // or nothing.
-        let ending = TurnEnding::Answered;
-        let error = None;
-        let usage = Usage::default();
-        let end = TurnEnd { turn, ending, error, usage };
+        let end = TurnEnd::without_model(turn);
         let behind = messages.last().map_or(0, |message| message.seq);
-        let ended = end.write(&session, at, behind);
+        let max_stored_bytes = self.outbox.limits().max_stored_bytes_per_user as u64;
+        // After a crash the transcript has all of it or nothing.
+        let facts = end.whole_turn(self.outbox.session(), at, behind, max_stored_bytes);
         let import = PendingImport { end, at, _bytes: bytes, reply };
         let purpose = Purpose::Import(Box::new(import));
-        self.outbox.store([started, ended], Outgoing { purpose, messages });
+        self.outbox.store(facts, Outgoing { purpose, messages });
     }
 
     fn may_import(&self, messages: &[Imported]) -> Result<(), Error> {

@@ -1,6 +1,6 @@
 //! One chat: a session that sleeps in the store, and wakes as an actor while it is used.
 //!
-//! A caller begins a turn by sending [`SessionRequest::Ask`] through the session's [`SessionSlot`].
+//! A caller begins a turn by sending [`SessionRequest::Submit`] through the session's [`SessionSlot`].
 //! A session that sleeps is loaded first (`lifecycle::wake`). The actor stores the user's message,
 //! and `turn::machine` decides after each input what comes next: ask the model, record the calls,
 //! dispatch them, end. `turn::effects` carries out each decision. What the store has taken is then

@@ -33,7 +33,7 @@ pub enum SessionMsg {
         permit: Permit,
     },
     /// Brings the store's answer about the turn of a key.
-    Submitted {
+    LookedUp {
         /// The submit that asked.
         asked: Box<TurnRequest>,
         /// The answer of the store.

@@ -25,7 +25,7 @@ use super::{
     turn::{
         active::{ActiveTurn, AskedCompletion},
         begin::Lookup,
-        lost_reply::recover,
+        lost_reply::recover_call,
         write_report::WriteReport,
     },
 };
@@ -165,7 +165,7 @@ impl Outbox {
         self.context.tasks.spawn(Box::pin(report.wait(written)));
     }
 
-    /// Asks the store for the turn of a key. The answer comes back as [`SessionMsg::Submitted`].
+    /// Asks the store for the turn of a key. The answer comes back as [`SessionMsg::LookedUp`].
     pub(super) fn look_up(&self, asked: TurnRequest, key: IdempotencyKey, turns_begun: u64) {
         let session = self.session().clone();
         let store = self.context.store.store().clone();
@@ -262,9 +262,9 @@ impl Outbox {
     }
 
     /// Finds out what became of a call whose reply was lost.
-    pub(super) fn recover(&self, request: Arc<DispatchRequest>) {
+    pub(super) fn recover_call(&self, request: Arc<DispatchRequest>) {
         let reply = self.reply(&request);
-        self.context.tasks.spawn(recover(request, self.context.clone(), reply));
+        self.context.tasks.spawn(recover_call(request, self.context.clone(), reply));
     }
 
     /// Makes the reply for the end of a call. Until it is sent, the session does not wake anew.

@@ -7,6 +7,7 @@ use tokio::sync::oneshot;
 use super::{error::Error, view::ViewPage};
 use crate::{
     admission::Permit,
+    ledger::text_digest,
     mailbox::answer,
     port::{StoreError, Write},
     protocol::{
@@ -20,7 +21,7 @@ use crate::{
 #[derive(Debug)]
 pub enum SessionRequest {
     /// Begins a turn, or finds the one that was submitted under the same key.
-    Ask(TurnRequest),
+    Submit(TurnRequest),
     /// Asks for the running turn.
     Attach {
         /// Receives how it ended, if one runs.
@@ -78,7 +79,7 @@ impl SessionRequest {
     /// Answers it with this reason why the session does not take it.
     pub(super) fn refuse(self, error: Error) {
         match self {
-            Self::Ask(TurnRequest { began: reply, .. }) | Self::Import { reply, .. } => {
+            Self::Submit(TurnRequest { began: reply, .. }) | Self::Import { reply, .. } => {
                 answer(reply, Err(error));
             }
             Self::Attach { reply, .. } => answer(reply, Err(error)),
@@ -143,6 +144,33 @@ pub struct TurnEnd {
 }
 
 impl TurnEnd {
+    /// Makes the end of a turn in which no model is asked.
+    #[must_use]
+    pub fn without_model(turn: TurnId) -> Self {
+        Self { turn, ending: TurnEnding::Answered, error: None, usage: Usage::default() }
+    }
+
+    /// Makes the facts of a turn that is over from the beginning, so that it does not go on after a
+    /// crash. Its last entry has the number `behind`.
+    #[must_use]
+    pub fn whole_turn(
+        &self,
+        session: &SessionId,
+        at: Timestamp,
+        behind: u64,
+        max_stored_bytes: u64,
+    ) -> [Write; 2] {
+        let started = Write::TurnStarted {
+            session: session.clone(),
+            turn: self.turn,
+            at,
+            options: TurnOptions::default(),
+            text: text_digest(""),
+            max_stored_bytes,
+        };
+        [started, self.write(session, at, behind)]
+    }
+
     pub(super) fn write(&self, session: &SessionId, at: Timestamp, behind: u64) -> Write {
         Write::TurnEnded {
             session: session.clone(),

@@ -66,13 +66,13 @@ impl<T> ReplySender<T> {
     /// Begins the job for a writer. Returns false if it was withdrawn, and must not be done.
     #[must_use]
     pub(super) fn begins(&mut self) -> bool {
-        self.goes_on(Happens::Begins)
+        self.advance(Happens::Begins)
     }
 
     /// Notes that its writer undid all of the job. Returns false if it is not to be done once more.
     #[must_use]
     pub(super) fn is_done_again(&mut self) -> bool {
-        self.goes_on(Happens::IsUndone)
+        self.advance(Happens::IsUndone)
     }
 
     /// Sends the answer.
@@ -94,9 +94,9 @@ impl<T> ReplySender<T> {
         self.caller.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Returns whether the job goes on after this. The clock is read first, because the caller may
+    /// Moves the job to its next stage, and returns whether it goes on. The clock is read first, because the caller may
     /// have dropped its end.
-    fn goes_on(&mut self, happens: Happens) -> bool {
+    fn advance(&mut self, happens: Happens) -> bool {
         if self.at.is_late() {
             self.tell(Happens::TimeIsUp, Err(StoreError::Silent));
         }

@@ -52,7 +52,9 @@ const fn is_look(request: &SessionRequest) -> bool {
 /// Answers a request by what the store has. No turn is open.
 async fn look(request: SessionRequest, slot: &Arc<SessionSlot>, context: &RuntimeContext) {
     match request {
-        SessionRequest::Ask(_) | SessionRequest::Clear { .. } | SessionRequest::Import { .. } => {
+        SessionRequest::Submit(_)
+        | SessionRequest::Clear { .. }
+        | SessionRequest::Import { .. } => {
             request.refuse(Error::Busy);
         }
         SessionRequest::Dismiss { .. } => request.refuse(Error::NoTurn),

@@ -56,7 +56,7 @@ async fn until_awake(
     loop {
         if opens {
             // In a task of its own, so that a panic of the store ends no more than this try.
-            let opens = open(slot.clone(), context.clone(), WakePolicy::WaitForRoom);
+            let opens = open(slot.clone(), context.clone(), WakePolicy::Wait);
             let is_awake = context.tasks.spawn(opens).await.unwrap_or(false);
             if is_awake && has_gone_on(&slot) {
                 return;

@@ -3,13 +3,10 @@
 
 use std::pin::pin;
 
-use tokio::{
-    sync::oneshot,
-    time::{Instant, sleep, timeout_at},
-};
+use tokio::time::{Instant, sleep};
 
 use crate::session::{
-    RuntimeContext, SessionMsg, SessionSlot,
+    RuntimeContext, SessionSlot,
     lifecycle::refusal::{WakeError, refuse},
     lifecycle::waiting::may_be_refused,
 };
@@ -24,14 +21,14 @@ pub enum WakePolicy {
     /// Stays asleep, and its callers are refused.
     RefuseIfFull,
     /// Waits, because a turn or call of it must go on.
-    WaitForRoom,
+    Wait,
 }
 
 /// Takes a permit for an awake session. If none is free, the session that has been idle longest
 /// makes room. Returns `None` if the runtime shuts down before and no session needs a permit any
 /// more. Also returns `None` if a dismissal waits: no bound refuses that, and the session falls
 /// asleep again after it.
-pub(super) async fn admit(
+pub(super) async fn awake_permit(
     slot: &SessionSlot,
     context: &RuntimeContext,
     policy: WakePolicy,
@@ -48,18 +45,18 @@ pub(super) async fn admit(
             break refusal;
         }
         let Some(idle) = slot.longest_idle(refusal.scope) else { break refusal };
-        put_to_sleep(&idle, until).await;
+        idle.put_to_sleep(until).await;
     };
     match policy {
         _ if slot.is_dismissed() => Ok(None),
         WakePolicy::RefuseIfFull => Err(WakeError::Overloaded(refusal)),
-        WakePolicy::WaitForRoom => Ok(wait_for_room(slot, context, refusal).await),
+        WakePolicy::Wait => Ok(wait_for_permit(slot, context, refusal).await),
     }
 }
 
 /// Waits in line for a permit. Other callers are refused by the bound, as they are while the
 /// session sleeps.
-async fn wait_for_room(
+async fn wait_for_permit(
     slot: &SessionSlot,
     context: &RuntimeContext,
     refusal: LimitExceeded,
@@ -81,19 +78,9 @@ async fn wait_for_room(
             // A session may have become idle just before this one began to wait.
             () = sleep(patience) => {
                 if let Some(idle) = slot.longest_idle(refusal.scope) {
-                    put_to_sleep(&idle, Instant::now() + patience).await;
+                    idle.put_to_sleep(Instant::now() + patience).await;
                 }
             }
         }
-    }
-}
-
-/// Asks a session to sleep, and waits until it is asleep, gone or busy again. Admission then knows
-/// whether a permit is free.
-async fn put_to_sleep(slot: &SessionSlot, until: Instant) {
-    let Some(session) = slot.awake() else { return };
-    let (reply, sleeps) = oneshot::channel();
-    if session.cast(SessionMsg::Sleep { reply }).is_ok() {
-        let _ = timeout_at(until, sleeps).await;
     }
 }

@@ -11,6 +11,10 @@ use std::{
 };
 
 use ractor::{ActorId, ActorRef, ActorStatus, MessagingErr};
+use tokio::{
+    sync::oneshot,
+    time::{Instant, timeout_at},
+};
 use tokio_util::task::{TaskTracker, task_tracker::TaskTrackerToken};
 
 use crate::session::{
@@ -374,6 +378,16 @@ impl SessionSlot {
             if let Some(slot) = longest.upgrade() {
                 return Some(slot);
             }
+        }
+    }
+
+    /// Asks the session to sleep, and waits until it is asleep, gone or busy again. Admission then
+    /// knows whether a permit is free.
+    pub async fn put_to_sleep(&self, until: Instant) {
+        let Some(session) = self.awake() else { return };
+        let (reply, sleeps) = oneshot::channel();
+        if session.cast(SessionMsg::Sleep { reply }).is_ok() {
+            let _ = timeout_at(until, sleeps).await;
         }
     }
 

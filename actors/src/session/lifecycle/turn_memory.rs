@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use crate::session::request::TurnEnd;
 use crate::{
     mailbox::answer,
-    protocol::{EventKind, SessionEvent, TurnEnding, TurnId},
+    protocol::{EventKind, SessionEvent, TurnId},
 };
 
 /// The memory of the open turn while one actor is lost and the next comes. It ends with the
@@ -112,8 +112,7 @@ pub(in crate::session) fn ends(events: &[SessionEvent]) -> impl Iterator<Item = 
             None
         }
         EventKind::TurnEnded { ending, usage } => {
-            let error = failed.take().filter(|_| *ending == TurnEnding::Failed);
-            Some(TurnEnd { turn: event.turn, ending: *ending, error, usage: *usage })
+            Some(TurnEnd { turn: event.turn, ending: *ending, error: failed.take(), usage: *usage })
         }
         _ => None,
     })

@@ -58,7 +58,7 @@ pub(super) const fn is_dismissal(request: &SessionRequest) -> bool {
 /// Returns whether a bound may refuse a request, because its caller waits for an answer.
 pub(super) const fn may_be_refused(request: &SessionRequest) -> bool {
     match request {
-        SessionRequest::Ask(_)
+        SessionRequest::Submit(_)
         | SessionRequest::Attach { .. }
         | SessionRequest::Clear { .. }
         | SessionRequest::Import { .. }

@@ -9,7 +9,7 @@ use tracing::{debug, error};
 use crate::session::{
     RuntimeContext, Sent, SessionActor, SessionRequest, SessionSlot,
     lifecycle::beside,
-    lifecycle::place::{WakePolicy, admit},
+    lifecycle::place::{WakePolicy, awake_permit},
     lifecycle::refusal::{WakeError, refuse},
     lifecycle::waiting::is_dismissal,
     state::WakeSnapshot,
@@ -94,7 +94,7 @@ async fn start(
     policy: WakePolicy,
 ) -> Result<(), WakeError> {
     let session = slot.session();
-    let awake = admit(slot, context, policy).await?;
+    let awake = awake_permit(slot, context, policy).await?;
     // Work of an earlier actor is still on its way to the store, with numbers of its own.
     beside::writes_ended(slot, context).await;
     failpoint("wake.loads").await.map_err(unreadable)?;

@@ -32,7 +32,7 @@ async fn asks_to_finish(
     let bytes = runtime.handles.calls.admission.admit(Bound::QueuedBytes, slot.user(), 2).unwrap();
     runtime.send(
         slot,
-        SessionRequest::Ask(TurnRequest { text: "go".into(), options, bytes, began, ended }),
+        SessionRequest::Submit(TurnRequest { text: "go".into(), options, bytes, began, ended }),
     );
     in_time(beginning).await.unwrap().unwrap();
     end

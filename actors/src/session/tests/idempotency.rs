@@ -27,7 +27,7 @@ fn submit_under(
 ) -> (Began, oneshot::Receiver<TurnEnd>) {
     let (TurnRequest { text, options, bytes, began, ended }, beginning, end) =
         asked(runtime, key, text);
-    runtime.send(slot, SessionRequest::Ask(TurnRequest { text, options, bytes, began, ended }));
+    runtime.send(slot, SessionRequest::Submit(TurnRequest { text, options, bytes, began, ended }));
     (beginning, end)
 }
 
@@ -170,7 +170,7 @@ async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unle
         if closes {
             runtime.context.closing.cancel();
         }
-        let said = SessionMsg::Submitted { asked, found: Ok(Some(open)), turns_begun: 1 };
+        let said = SessionMsg::LookedUp { asked, found: Ok(Some(open)), turns_begun: 1 };
         slot.awake().unwrap().cast(said).unwrap();
         if closes {
             let refused = in_time(began).await.unwrap();

@@ -81,7 +81,7 @@ pub(super) fn sends(
     let bytes = admission.admit(Bound::QueuedBytes, slot.user(), text.len()).unwrap();
     runtime.send(
         slot,
-        SessionRequest::Ask(TurnRequest { text: text.into(), options, bytes, began, ended }),
+        SessionRequest::Submit(TurnRequest { text: text.into(), options, bytes, began, ended }),
     );
     beginning
 }

@@ -17,7 +17,7 @@ use crate::{
         Bound, ChatMessage, Content, Decision, Effect, Limits, SessionId, Timestamp, TurnEnding,
         TurnId, TurnOptions, Usage,
     },
-    session::{RuntimeContext, turn::lost_reply::Sign},
+    session::{RuntimeContext, turn::sign::Sign},
     test_runtime::{TestRuntime, in_time, kim, session},
     testing::{FakeTool, Gate, Probe},
 };

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::machine::Turn;
+use super::machine::TurnMachine;
 use crate::session::error::Error;
 use crate::{
     admission::Permit,
@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub(in crate::session) struct ActiveTurn {
     pub(in crate::session) id: TurnId,
-    pub(in crate::session) core: Turn,
+    pub(in crate::session) core: TurnMachine,
     pub(in crate::session) span: TurnSpan,
     pub(in crate::session) options: TurnOptions,
     /// The index of the model that each of its completions is asked of first.
@@ -33,8 +33,8 @@ pub(in crate::session) struct ActiveTurn {
     pub(in crate::session) cancellation: Cancellation,
     /// Its permit among the running turns; `None` while it waits for room after a crash.
     pub(in crate::session) permit: Option<Permit>,
-    /// Its wait for room, which ends with the turn.
-    pub(in crate::session) waits_for_room: Option<WaitForRoom>,
+    /// Ends its wait for room when it is dropped, so at the latest with the turn.
+    pub(in crate::session) waits_for_room: Option<DropGuard>,
     /// The permit for the bytes of the user's message, until it is stored.
     pub(in crate::session) bytes: Option<Permit>,
     /// The callers that wait until the user's message is stored. `None` after they are answered.
@@ -48,12 +48,6 @@ pub(in crate::session) struct ActiveTurn {
     pub(in crate::session) approval_requests: Vec<ApprovalRequest>,
     /// The calls of a round that is on its way to the store. They are dispatched after it is there.
     pub(in crate::session) unrecorded: Option<Vec<usize>>,
-}
-
-/// A turn's wait for room. Dropped with the turn, it ends.
-#[derive(Debug)]
-pub(in crate::session) struct WaitForRoom {
-    pub(in crate::session) _turn_is_there: DropGuard,
 }
 
 /// The completion that a turn waits for.
@@ -76,7 +70,7 @@ pub(in crate::session) struct ActiveCall {
 impl ActiveTurn {
     /// Makes a turn of which nothing runs yet.
     pub(in crate::session) fn new(
-        (id, core, span): (TurnId, Turn, TurnSpan),
+        (id, core, span): (TurnId, TurnMachine, TurnSpan),
         (options, text): (TurnOptions, Digest),
         model: usize,
         cancellation: Cancellation,

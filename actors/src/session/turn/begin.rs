@@ -12,7 +12,7 @@ use crate::session::{
     request::{TurnEnd, TurnRequest},
     state::SessionState,
     turn::active::ActiveTurn,
-    turn::machine::Turn,
+    turn::machine::TurnMachine,
 };
 use crate::{
     ledger::text_digest,
@@ -45,7 +45,7 @@ pub fn check_lengths(text: &str, options: &TurnOptions, limits: &Limits) -> Resu
 impl SessionState {
     /// Takes a submitted text, unless it is empty, too long or has too long instructions, the
     /// session closes, or there is no model.
-    pub(in crate::session) fn ask(&mut self, asked: TurnRequest) {
+    pub(in crate::session) fn submit(&mut self, asked: TurnRequest) {
         let refused = if asked.text.trim().is_empty() {
             Err(Error::Empty)
         } else if self.is_closing() {
@@ -57,12 +57,12 @@ impl SessionState {
         };
         match refused {
             Err(refused) => answer(asked.began, Err(refused)),
-            Ok(_) => self.submit(asked),
+            Ok(_) => self.join_or_look_up(asked),
         }
     }
 
     /// Joins the running turn of the same key, or asks the store whether there was one.
-    pub(in crate::session) fn submit(&mut self, asked: TurnRequest) {
+    fn join_or_look_up(&mut self, asked: TurnRequest) {
         let Some(key) = asked.options.key.clone() else { return self.begin(asked) };
         if self.runs(&asked) {
             return self.join(asked);
@@ -72,7 +72,7 @@ impl SessionState {
     }
 
     /// Handles the store's answer about a key.
-    pub(in crate::session) fn submitted(
+    pub(in crate::session) fn looked_up(
         &mut self,
         asked: TurnRequest,
         found: Result<Option<SubmittedTurn>, StoreError>,
@@ -97,9 +97,9 @@ impl SessionState {
             Some(SubmittedTurn { end: None, .. }) if self.is_closing() => {
                 answer(asked.began, Err(Error::Closed));
             }
-            Some(SubmittedTurn { end: None, .. }) => self.submit(asked),
+            Some(SubmittedTurn { end: None, .. }) => self.join_or_look_up(asked),
             // The turn that began since may be that of this key.
-            None if turns_begun != self.turns_begun => self.submit(asked),
+            None if turns_begun != self.turns_begun => self.join_or_look_up(asked),
             None => self.begin(asked),
         }
     }
@@ -131,7 +131,7 @@ impl SessionState {
     }
 
     /// Begins a turn that was not submitted before.
-    pub(in crate::session) fn begin(&mut self, asked: TurnRequest) {
+    fn begin(&mut self, asked: TurnRequest) {
         let TurnRequest { text, mut options, bytes, began, ended } = asked;
         // Blanks mean nothing to the model. Without them the prompt begins like those of other
         // turns.
@@ -164,7 +164,7 @@ impl SessionState {
         };
         self.error = None;
         self.turns_begun += 1;
-        let core = Turn::new(self.outbox.limits().max_rounds, options.on_dismiss);
+        let core = TurnMachine::new(self.outbox.limits().max_rounds, options.on_dismiss);
         let model = self.outbox.model_of(&options);
         let span = TurnSpan::begin(self.outbox.session(), self.outbox.user(), id, false);
         self.turn = Some(ActiveTurn {
@@ -224,7 +224,7 @@ impl Drop for Lookup {
         let Some(asked) = self.asked.take() else { return };
         let found = std::mem::replace(&mut self.found, Ok(None));
         let turns_begun = self.turns_begun;
-        if self.to.cast(SessionMsg::Submitted { asked, found, turns_begun }).is_err() {
+        if self.to.cast(SessionMsg::LookedUp { asked, found, turns_begun }).is_err() {
             debug!("the session ended before the turn of a key was found");
         }
     }

@@ -159,7 +159,7 @@ impl SessionState {
             }
             DispatcherEvent::Lost { call, .. } => {
                 if let Some(running) = self.turn.as_ref().and_then(|turn| turn.calls.get(&call)) {
-                    self.outbox.recover(running.request.clone());
+                    self.outbox.recover_call(running.request.clone());
                 }
             }
         }

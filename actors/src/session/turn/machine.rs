@@ -9,7 +9,7 @@ use crate::{
 
 /// One turn, from the stored user message to its end.
 #[derive(Debug)]
-pub(in crate::session) struct Turn {
+pub(in crate::session) struct TurnMachine {
     max_rounds: u32,
     on_dismiss: OnDismiss,
     round: u32,
@@ -117,7 +117,7 @@ pub(super) enum TurnEffect {
     End { ending: TurnEnding, error: Option<TurnError>, usage: Usage },
 }
 
-impl Turn {
+impl TurnMachine {
     /// Makes a turn whose user message is being stored.
     pub(in crate::session) fn new(max_rounds: u32, on_dismiss: OnDismiss) -> Self {
         Self {

@@ -13,7 +13,8 @@
 //!   suspends it.
 //! - `left_open` carries out a recovery plan, before the session wakes, and `resumption` goes on
 //!   from there. `room` lets the turn wait for its place among the running turns.
-//! - `lost_reply` reads in the ledger what became of a call or write whose reply was lost.
+//! - `lost_reply` reads in the ledger what became of a call whose reply was lost, and `sign` reads in
+//!   the store what became of a write.
 //! - `effect_resolution` records what a person says that a call with an unknown effect did.
 //!
 //! Invariants:
@@ -36,6 +37,7 @@ mod persist;
 mod recovery;
 mod resumption;
 mod room;
+pub(super) mod sign;
 #[cfg(test)]
 mod tests;
 pub(super) mod write_report;

@@ -7,7 +7,7 @@ use crate::session::{
     msg::{Outgoing, Purpose, Resumption},
     state::SessionState,
     turn::active::ActiveTurn,
-    turn::machine::{Progress, Turn},
+    turn::machine::{Progress, TurnMachine},
 };
 use crate::{
     dispatcher::DispatchRequest,
@@ -47,7 +47,7 @@ impl SessionState {
                 })
                 .collect(),
         };
-        let core = Turn::resumed(max_rounds, open.options.on_dismiss, progress);
+        let core = TurnMachine::resumed(max_rounds, open.options.on_dismiss, progress);
         let span = TurnSpan::begin(self.outbox.session(), self.outbox.user(), open.turn, true);
         let asked = (open.options, open.text);
         let cancellation = self.outbox.cancellation();

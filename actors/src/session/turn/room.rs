@@ -3,10 +3,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use crate::session::{
-    state::SessionState,
-    turn::{active::WaitForRoom, machine::TurnInput},
-};
+use crate::session::{state::SessionState, turn::machine::TurnInput};
 use crate::{admission::Permit, port::TurnStep, protocol::TurnId};
 
 impl SessionState {
@@ -17,8 +14,7 @@ impl SessionState {
         let Some(turn) = self.turn.as_mut() else { return };
         if turn.permit.is_none() {
             let turn_is_gone = CancellationToken::new();
-            let turn_is_there = turn_is_gone.clone().drop_guard();
-            turn.waits_for_room = Some(WaitForRoom { _turn_is_there: turn_is_there });
+            turn.waits_for_room = Some(turn_is_gone.clone().drop_guard());
             let id = turn.id;
             let is_stopped = turn.core.is_stopped();
             self.outbox.wait_for_room(id, turn_is_gone);

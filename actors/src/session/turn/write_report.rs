@@ -8,7 +8,7 @@ use tracing::debug;
 use crate::session::{
     lifecycle::slot::Begun,
     msg::{Outgoing, SessionMsg},
-    turn::lost_reply::Sign,
+    turn::sign::Sign,
 };
 use crate::{
     failpoint::failpoint,

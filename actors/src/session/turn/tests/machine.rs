@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 use crate::{
     protocol::{FinishReason, OnDismiss, TurnError, Usage, WantedCall},
-    session::turn::machine::{Called, Progress, Sharing, Turn, TurnEffect, TurnInput},
+    session::turn::machine::{Called, Progress, Sharing, TurnEffect, TurnInput, TurnMachine},
 };
 
 fn wanted(name: &str) -> WantedCall {
@@ -60,10 +60,10 @@ fn rendered(effect: TurnEffect) -> String {
 }
 
 fn check_with(on_dismiss: OnDismiss, inputs: Vec<TurnInput>, expected: &Expect) {
-    check_turn(Turn::new(4, on_dismiss), inputs, expected);
+    check_turn(TurnMachine::new(4, on_dismiss), inputs, expected);
 }
 
-fn check_turn(mut turn: Turn, inputs: Vec<TurnInput>, expected: &Expect) {
+fn check_turn(mut turn: TurnMachine, inputs: Vec<TurnInput>, expected: &Expect) {
     let lines = inputs.into_iter().map(|input| {
         let effects: Vec<_> = turn.on(input).into_iter().map(rendered).collect();
         if effects.is_empty() { "-".to_owned() } else { effects.join("; ") }
@@ -260,7 +260,7 @@ fn with_finish_the_loop_goes_on() {
 }
 
 fn resumed(progress: Progress, inputs: Vec<TurnInput>, expected: &Expect) {
-    check_turn(Turn::resumed(4, OnDismiss::Stop, progress), inputs, expected);
+    check_turn(TurnMachine::resumed(4, OnDismiss::Stop, progress), inputs, expected);
 }
 
 #[test]
@@ -316,7 +316,7 @@ fn a_turn_that_was_dismissed_before_it_goes_on_begins_nothing() {
     );
     resumed(dismissed(0, Vec::new()), vec![TurnInput::Opened], &expect!["end Dismissed"]);
     check_turn(
-        Turn::resumed(4, OnDismiss::Finish, dismissed(1, waiting)),
+        TurnMachine::resumed(4, OnDismiss::Finish, dismissed(1, waiting)),
         vec![TurnInput::Opened, ended(0), ended(1)],
         &expect![[r#"
             dispatch 0
@@ -369,7 +369,7 @@ proptest! {
         inputs in prop::collection::vec(any_input(), 0..60),
         finish in any::<bool>(),
     ) {
-        let mut turn = Turn::new(4, if finish { OnDismiss::Finish } else { OnDismiss::Stop });
+        let mut turn = TurnMachine::new(4, if finish { OnDismiss::Finish } else { OnDismiss::Stop });
         let mut ends = 0;
         let mut completions = 0;
         let mut running: Vec<(usize, bool)> = Vec::new();
