@@ -24,7 +24,7 @@ use super::{
     request::{TurnEnd, TurnRequest},
     turn::{
         active::{ActiveTurn, AskedCompletion},
-        begin::Lookup,
+        lookup::Lookup,
         lost_reply::recover_call,
         write_report::WriteReport,
     },

@@ -1,14 +1,12 @@
 //! Beginning a turn: its checks, the turn of its key, its permits, and the write that opens it. A
 //! repeated submit finds the turn of the first.
 
-use ractor::ActorRef;
 use tokio::sync::oneshot;
-use tracing::debug;
 use uuid::Uuid;
 
 use crate::session::{
     error::Error,
-    msg::{Outgoing, Purpose, SessionMsg},
+    msg::{Outgoing, Purpose},
     request::{TurnEnd, TurnRequest},
     state::SessionState,
     turn::active::ActiveTurn,
@@ -191,41 +189,4 @@ fn wait_too<T>(waiting: &mut Vec<oneshot::Sender<T>>, caller: oneshot::Sender<T>
         waiting.retain(|caller| !caller.is_closed());
     }
     waiting.push(caller);
-}
-
-/// Reports to the session what the store has for a key, once, even if the store panics. The session
-/// waits for it.
-pub(in crate::session) struct Lookup {
-    to: ActorRef<SessionMsg>,
-    asked: Option<Box<TurnRequest>>,
-    found: Result<Option<SubmittedTurn>, StoreError>,
-    turns_begun: u64,
-}
-
-impl Lookup {
-    pub(in crate::session) fn new(
-        to: ActorRef<SessionMsg>,
-        asked: TurnRequest,
-        turns_begun: u64,
-    ) -> Self {
-        Self { to, asked: Some(Box::new(asked)), found: Err(StoreError::Silent), turns_begun }
-    }
-
-    pub(in crate::session) async fn wait(
-        mut self,
-        found: impl Future<Output = Result<Option<SubmittedTurn>, StoreError>>,
-    ) {
-        self.found = found.await;
-    }
-}
-
-impl Drop for Lookup {
-    fn drop(&mut self) {
-        let Some(asked) = self.asked.take() else { return };
-        let found = std::mem::replace(&mut self.found, Ok(None));
-        let turns_begun = self.turns_begun;
-        if self.to.cast(SessionMsg::LookedUp { asked, found, turns_begun }).is_err() {
-            debug!("the session ended before the turn of a key was found");
-        }
-    }
 }

@@ -6,7 +6,7 @@
 //! turn. The other files carry out what these decide, as methods of the session's state, which send
 //! by its outbox:
 //!
-//! - `begin` checks what was submitted, finds the turn of its key, and opens a turn.
+//! - `begin` checks what was submitted, finds the turn of its key by a `lookup`, and opens a turn.
 //! - `effects` says which method carries out which effect.
 //! - `completion` asks the model. `calls` records and dispatches the calls, and takes their events.
 //! - `persist` writes, and publishes what a `write_report` brings back. `dismissal` stops a turn or
@@ -31,6 +31,7 @@ pub(super) mod effect_resolution;
 mod effects;
 mod fall_back;
 pub(super) mod left_open;
+pub(super) mod lookup;
 pub(super) mod lost_reply;
 pub(super) mod machine;
 mod persist;
