@@ -197,7 +197,9 @@ async fn a_turn_that_loses_its_actor_again_and_again_is_given_up() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
     let slow = ScriptedCompletion::text("Hello.").after(Duration::from_millis(20));
-    let runtime = TestRuntime::with(Limits::default(), ScriptedModel::repeating([slow]), []).await;
+    // A session whose waking fails is tried again after this time.
+    let limits = Limits { ask_timeout: Duration::from_millis(200), ..Limits::default() };
+    let runtime = TestRuntime::with(limits, ScriptedModel::repeating([slow]), []).await;
     let mut sessions = Vec::new();
     for number in 0..300 {
         let slot = runtime.slot(&number.to_string()).await;

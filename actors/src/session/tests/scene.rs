@@ -198,6 +198,8 @@ impl Scene {
             decision_timeout: Duration::from_millis(5),
             transaction_deadline: Duration::from_millis(3),
             session_idle: Duration::from_millis(2),
+            // What the store did not take is tried again after this time.
+            ask_timeout: Duration::from_millis(50),
             max_restarts: usize::MAX,
             ..Limits::default()
         };
