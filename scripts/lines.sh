@@ -32,7 +32,10 @@ copy() {
 try() {
     local member=$2 name=${*: -1} features=(--no-default-features --features madang/sqlite)
     local which=("${@:3:$#-3}")
-    if [ "$member" = madang-actors ]; then features=(--features schema); fi
+    case $member in
+    madang-actors) features=(--features schema) ;;
+    madang-mcp) features=(--features madang/sqlite) ;;
+    esac
     (cd "$tree" && timeout -k 10 "${TEST_SECONDS:-1200}" cargo test -q -p "$member" "${features[@]}" "${which[@]}" -- --exact "$name") >"$log" 2>&1
 }
 
