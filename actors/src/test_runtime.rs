@@ -9,6 +9,7 @@ use std::{
 };
 
 use tokio::sync::{mpsc, oneshot};
+use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::testing::{FakeTool, MemoryStore, ScriptedModel};
@@ -27,8 +28,8 @@ use crate::{
     },
     registry::ToolRegistry,
     session::{
-        Error, RuntimeContext, Sent, SessionRegistry, SessionRequest, SessionSlot, SessionView,
-        TurnEnd, TurnRequest, ViewPage, WakePolicy, open,
+        self, Error, RuntimeContext, SessionRegistry, SessionRequest, SessionSlot, SessionView,
+        TurnEnd, TurnRequest, ViewPage,
     },
     supervisor::{RuntimeConfig, RuntimeHandles, Supervisor},
 };
@@ -126,6 +127,7 @@ impl TestRuntime {
             supervisor: handles.supervisor.clone(),
             tasks: handles.calls.tasks.clone(),
             closing: handles.calls.closing.clone(),
+            closed: CancellationToken::new(),
         });
         Self {
             store,
@@ -155,17 +157,7 @@ impl TestRuntime {
     }
 
     pub(crate) fn send(&self, slot: &Arc<SessionSlot>, msg: SessionRequest) {
-        match slot.send(msg) {
-            Sent::Delivered => {}
-            Sent::WakeIt => {
-                self.context.tasks.spawn(open(
-                    slot.clone(),
-                    self.context.clone(),
-                    WakePolicy::RefuseIfFull,
-                ));
-            }
-            Sent::Full(msg, _) => panic!("the slot is full: {msg:?}"),
-        }
+        session::send(slot, &self.context, msg).expect("the slot has room");
     }
 
     /// Begins a turn in which a person can be asked.

@@ -9,10 +9,7 @@ pub(crate) mod shared;
 mod temporary;
 pub(crate) mod time_zone;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
-};
+use std::sync::Arc;
 
 use madang_actors::{
     call::DirectCalls,
@@ -23,6 +20,7 @@ use madang_actors::{
     supervisor::{Health, RuntimeConfig, Supervisor},
 };
 use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::error::{BuildError, ShutdownError};
@@ -103,6 +101,7 @@ impl Runtime {
             supervisor: handles.supervisor.clone(),
             tasks: handles.calls.tasks.clone(),
             closing: handles.calls.closing.clone(),
+            closed: CancellationToken::new(),
         });
         let sessions = SessionRegistry::default();
         let shared = SharedRuntime {
@@ -113,7 +112,6 @@ impl Runtime {
             model_choice,
             time_zones,
             interrupted,
-            is_closed: AtomicBool::new(false),
         };
         abandoned.end_later(&shared.sessions, shared.tasks());
         Ok(Self { shared: Arc::new(shared) })
@@ -199,7 +197,7 @@ impl Runtime {
             shared.tasks().close();
             shared.tasks().wait().await;
             // From here on no session wakes. What those write that have woken since is waited for.
-            shared.is_closed.store(true, Relaxed);
+            shared.context.closed.cancel();
             shared.tasks().wait().await;
         })
         .await;

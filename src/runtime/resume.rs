@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use madang_actors::{
     protocol::{EventKind, SessionEvent, TurnId, UserId},
-    session::{SessionRequest, SessionSlot, StreamItem, Subscription, TurnEnd},
+    session::{self, SessionRequest, SessionSlot, StreamItem, Subscription, TurnEnd},
 };
 use tokio::{sync::oneshot, task::JoinSet, time::timeout};
 use tokio_util::sync::CancellationToken;
@@ -67,7 +67,7 @@ fn goes_on(
     let events = slot.feed().watch();
     runtime.wake(slot); // it was admitted before its process ended, so it waits for its permit
     let ((reply, running), (ended, end)) = (oneshot::channel(), oneshot::channel());
-    let sent = runtime.send(slot, SessionRequest::Attach { ended, reply });
+    let sent = session::send(slot, &runtime.context, SessionRequest::Attach { ended, reply });
     follow(sent, running, events, end, runtime.context.closing.clone())
 }
 

@@ -1,25 +1,18 @@
-//! What all handles of a runtime share: its actors, its sessions, and how a request reaches a
-//! session.
+//! What all handles of a runtime share: its actors and its sessions.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering::Relaxed},
-};
+use std::sync::Arc;
 
 use madang_actors::{
     approval,
     call::DirectCalls,
     port::{Clock, Store},
     protocol::{CallId, Decision, DecisionError, Digest, Languages, Limits, UserId},
-    session::{
-        RuntimeContext, Sent, SessionRegistry, SessionRequest, SessionSlot, WakePolicy, go_on, open,
-    },
+    session::{RuntimeContext, SessionRegistry, SessionSlot, go_on},
     supervisor::RuntimeHandles,
 };
 use tokio_util::task::TaskTracker;
 
 use super::{interrupted::Interrupted, model_choice::ModelChoice, time_zone::TimeZones};
-use crate::error::Error;
 
 /// The inside of a [`Runtime`](crate::Runtime).
 #[derive(Debug)]
@@ -32,8 +25,6 @@ pub(crate) struct SharedRuntime {
     pub(crate) interrupted: Interrupted,
     /// The calls without a model.
     pub(crate) direct_calls: DirectCalls,
-    /// Whether shutdown has ended its last wait, so that no session may wake any more.
-    pub(crate) is_closed: AtomicBool,
 }
 
 impl SharedRuntime {
@@ -57,28 +48,6 @@ impl SharedRuntime {
         self.context.store.store()
     }
 
-    /// Sends a request through a session's slot, and wakes the session if it sleeps. On `Ok` the
-    /// session has the request, or receives it when it wakes.
-    pub(crate) fn send(
-        &self,
-        slot: &Arc<SessionSlot>,
-        request: SessionRequest,
-    ) -> Result<(), Error> {
-        if self.is_closed() {
-            return Err(Error::Closed);
-        }
-        match slot.send(request) {
-            Sent::Delivered => Ok(()),
-            Sent::WakeIt => {
-                let opens = open(slot.clone(), self.context.clone(), WakePolicy::RefuseIfFull);
-                // In a task: the caller may leave, and others may be waiting at the slot.
-                self.tasks().spawn(opens);
-                Ok(())
-            }
-            Sent::Full(_, refusal) => Err(Error::Overloaded(refusal)),
-        }
-    }
-
     /// Wakes a session without a request, because a turn or call of it must go on.
     pub(crate) fn wake(&self, slot: &Arc<SessionSlot>) {
         if !self.is_closing() {
@@ -94,7 +63,7 @@ impl SharedRuntime {
 
     /// Returns whether the runtime has shut down, so that no session wakes any more.
     pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed.load(Relaxed)
+        self.context.closed.is_cancelled()
     }
 
     pub(crate) async fn decide(

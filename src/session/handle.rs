@@ -303,7 +303,7 @@ impl Session {
         request: impl FnOnce(oneshot::Sender<Result<T, Error>>) -> SessionRequest,
     ) -> Result<T, Error> {
         let (reply, answer) = oneshot::channel();
-        self.runtime.send(&self.slot, request(reply))?;
+        session::send(&self.slot, &self.runtime.context, request(reply))?;
         answer.await.unwrap_or(Err(Error::Closed))
     }
 

@@ -40,4 +40,6 @@ pub struct RuntimeContext {
     pub tasks: TaskTracker,
     /// Cancelled by shutdown: no turn begins any more.
     pub closing: CancellationToken,
+    /// Cancelled after the last wait of shutdown: no session wakes any more.
+    pub closed: CancellationToken,
 }

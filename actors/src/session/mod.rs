@@ -57,7 +57,7 @@ pub use lifecycle::{
     refusal::WakeError,
     registry::SessionRegistry,
     slot::{Begun, Sent, SessionSlot},
-    wake::open,
+    wake::{open, send},
 };
 pub use msg::{Outgoing, Resumption, SessionMsg};
 pub use request::{

@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 use tracing::{debug, error};
 
 use crate::session::{
-    RuntimeContext, Sent, SessionActor, SessionRequest, SessionSlot,
+    Error, RuntimeContext, Sent, SessionActor, SessionRequest, SessionSlot,
     lifecycle::beside,
     lifecycle::place::{WakePolicy, awake_permit},
     lifecycle::refusal::{WakeError, refuse},
@@ -22,6 +22,32 @@ use crate::{
     protocol::{EventCursor, SessionId, TurnId},
     telemetry::refused,
 };
+
+/// Sends a request through a session's slot, and wakes the session if it sleeps. On `Ok` the session
+/// has the request, or receives it when it wakes.
+///
+/// # Errors
+/// [`Error::Closed`] after the runtime has shut down, and [`Error::Overloaded`] if too many requests
+/// wait for the session.
+pub fn send(
+    slot: &Arc<SessionSlot>,
+    context: &Arc<RuntimeContext>,
+    request: SessionRequest,
+) -> Result<(), Error> {
+    if context.closed.is_cancelled() {
+        return Err(Error::Closed);
+    }
+    match slot.send(request) {
+        Sent::Delivered => Ok(()),
+        Sent::WakeIt => {
+            // In a task: the caller may leave, and others may be waiting at the slot.
+            let opens = open(slot.clone(), context.clone(), WakePolicy::RefuseIfFull);
+            context.tasks.spawn(opens);
+            Ok(())
+        }
+        Sent::Full(_, refusal) => Err(Error::Overloaded(refusal)),
+    }
+}
 
 /// Wakes the session of a slot. Waiting requests are delivered, or refused with the reason. Returns
 /// whether the session is awake.
@@ -62,25 +88,15 @@ struct Asleep {
     cause: Option<WakeError>,
 }
 
-impl Asleep {
-    fn send_again(&self, request: SessionRequest) {
-        let slot = &self.slot;
-        let context = &self.context;
-        if matches!(slot.send(request), Sent::WakeIt) && Handle::try_current().is_ok() {
-            let opens = open(slot.clone(), context.clone(), WakePolicy::RefuseIfFull);
-            context.tasks.spawn(opens);
-        }
-    }
-}
-
 impl Drop for Asleep {
     fn drop(&mut self) {
         let Some(cause) = self.cause.take() else { return };
         let is_full = matches!(cause, WakeError::Overloaded(_));
         for request in self.slot.did_not_wake() {
             // It came after the last look for a dismissal, and no bound refuses one.
-            if is_full && is_dismissal(&request) {
-                self.send_again(request);
+            if is_full && is_dismissal(&request) && Handle::try_current().is_ok() {
+                let sent = send(&self.slot, &self.context, request);
+                debug_assert!(sent.is_ok(), "no bound refuses a dismissal");
             } else {
                 refuse(request, &cause);
             }

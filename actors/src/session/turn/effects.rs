@@ -1,14 +1,24 @@
-//! Carries out what the turn decides, effect by effect, and stores its end.
+//! Carries out what the turn decides, effect by effect, and what follows a write after the store has
+//! it.
+
+use tokio::time::Instant;
+use tracing::{debug, error};
 
 use crate::session::{
+    error::Error,
     msg::{Outgoing, Purpose},
     request::TurnEnd,
     state::SessionState,
-    turn::machine::{TurnEffect, TurnInput},
+    turn::{
+        active::ActiveCall,
+        machine::{TurnEffect, TurnInput},
+    },
 };
 use crate::{
-    port::ModelError,
-    protocol::{ChatMessage, Content, Notice, TurnError},
+    mailbox::answer,
+    port::{ModelError, StoreError},
+    protocol::{ChatMessage, Content, LimitExceeded, Notice, Timestamp, TurnError, TurnId},
+    telemetry::refused,
 };
 
 impl SessionState {
@@ -62,5 +72,144 @@ impl SessionState {
         let ended = end.write(self.outbox.session(), at, behind);
         let purpose = Purpose::End(Box::new((end, at)));
         self.outbox.store([ended], Outgoing { purpose, messages });
+    }
+
+    /// Takes the report about a write.
+    pub(in crate::session) fn stored(&mut self, written: Outgoing, result: Result<(), StoreError>) {
+        let Outgoing { purpose, messages } = written;
+        let turn = self.turn.as_ref().map(|turn| turn.id);
+        let is_over = purpose.turn().is_some_and(|id| turn != Some(id));
+        match result {
+            Ok(()) => {
+                self.outbox.turn_memory().is_stored();
+                messages.into_iter().for_each(|message| self.show(message));
+                self.go_on_after(purpose, is_over);
+            }
+            // The store has the end of that turn, which came later than this: the chat and its next
+            // turn go on.
+            Err(cause) if is_over => {
+                debug!(session = %self.outbox.session(), ?purpose, %cause, "dropped a late report of a write");
+                if let Purpose::Dismiss(_, callers) = purpose {
+                    callers.into_iter().for_each(|caller| answer(caller, Ok(())));
+                }
+            }
+            Err(cause) => self.not_stored(Some(purpose), &cause),
+        }
+    }
+
+    /// Does what was to follow a write, which the store has.
+    fn go_on_after(&mut self, purpose: Purpose, is_over: bool) {
+        match purpose {
+            Purpose::Dismiss(_, callers) => {
+                callers.into_iter().for_each(|caller| answer(caller, Ok(())));
+            }
+            Purpose::End(end) => self.ended(&end.0, end.1),
+            Purpose::Clear(reply) => {
+                self.has_exclusive_write = false;
+                answer(reply, Ok(()));
+            }
+            Purpose::Import(import) => self.imported(*import),
+            Purpose::Begin(_) | Purpose::Resume(_) | Purpose::Round(..) if is_over => {}
+            Purpose::Begin(_) => self.opened(),
+            Purpose::Resume(_) => self.on(TurnInput::Opened),
+            Purpose::Round(..) => self.recorded(),
+            Purpose::Suspend(_) => {}
+        }
+    }
+
+    /// Ends the actor because the store did not take a write, or the end of a call if there is no
+    /// `purpose`. The next actor goes on from what the store has, once all that this one began has
+    /// ended.
+    pub(super) fn not_stored(&mut self, purpose: Option<Purpose>, cause: &StoreError) {
+        let session = self.outbox.session();
+        if matches!(cause, StoreError::TooMuchStored) {
+            debug!(%session, %cause, "a turn is refused");
+        } else {
+            error!(%session, %cause, "failed to store the chat");
+        }
+        let refusal = self.refusal(cause);
+        if let Some(turn) = &mut self.turn {
+            let opens = matches!(purpose, Some(Purpose::Begin(_)));
+            for dismissed in turn.dismissed.drain(..) {
+                answer(dismissed, Err(cause.clone()));
+            }
+            // If another write failed, the beginning is still on its way, and only the store knows
+            // what becomes of it.
+            let silent = || Error::Store(StoreError::Silent);
+            for began in turn.began.take().into_iter().flatten() {
+                answer(began, Err(if opens { refusal.clone() } else { silent() }));
+            }
+            // Nobody else has learned of its beginning.
+            turn.began = opens.then(Vec::new);
+        }
+        self.outbox.end();
+        // A caller that tries again at once wakes the next actor.
+        match purpose {
+            Some(Purpose::Dismiss(_, callers)) => {
+                callers.into_iter().for_each(|caller| answer(caller, Err(cause.clone())));
+            }
+            Some(Purpose::Clear(reply)) => answer(reply, Err(refusal)),
+            Some(Purpose::Import(import)) => answer(import.reply, Err(refusal)),
+            _ => {}
+        }
+        if let Some(reply) = self.closing.take() {
+            answer(reply, ());
+        }
+    }
+
+    /// Returns why the store did not take what a caller asked for.
+    fn refusal(&self, cause: &StoreError) -> Error {
+        if !matches!(cause, StoreError::TooMuchStored) {
+            return Error::Store(cause.clone());
+        }
+        let refusal = LimitExceeded::of_stored_bytes(self.outbox.limits());
+        refused(&refusal);
+        Error::Overloaded(refusal)
+    }
+
+    pub(super) fn opened(&mut self) {
+        let Some(turn) = self.turn.as_mut() else { return };
+        turn.bytes = None;
+        for began in turn.began.take().into_iter().flatten() {
+            answer(began, Ok(turn.id));
+        }
+        self.on(TurnInput::Opened);
+    }
+
+    fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
+        let Some(mut turn) = self.turn.take_if(|turn| turn.id == end.turn) else { return };
+        self.active_at = Instant::now();
+        let locale = self.outbox.locale_of(&turn.options);
+        // A reader that receives the end may begin the next turn at once.
+        drop(turn.permit);
+        self.error = self.outbox.publish_end(end, at, locale);
+        turn.span.ended(end.ending, end.error.as_ref(), end.usage);
+        self.outbox.turn_memory().ended(end);
+        turn.dismissed.into_iter().for_each(|dismissed| answer(dismissed, Ok(())));
+    }
+
+    /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a
+    /// call's end only now, because otherwise the model would be asked again without it.
+    pub(super) fn show(&mut self, message: ChatMessage) {
+        let locale =
+            self.turn.as_ref().map(|turn| self.outbox.locale_of(&turn.options)).unwrap_or_default();
+        let mut ended = Vec::new();
+        let shown = self.chat.arrived(message);
+        for message in &self.chat.messages()[shown] {
+            if let Content::ToolCall(record) = &message.content {
+                ended.push((record.id, record.stops_loop()));
+            }
+            self.outbox.publish_entry(message, locale);
+        }
+        for (call, stops_loop) in ended {
+            let running = self.turn.as_mut().and_then(|turn| turn.calls.remove(&call));
+            if let Some(ActiveCall { index, .. }) = running {
+                self.on(TurnInput::CallEnded { index, stops_loop });
+            }
+        }
+    }
+
+    pub(in crate::session) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {
+        ChatMessage { seq: self.chat.reserve(), turn, at: self.outbox.now(), content }
     }
 }

@@ -7,10 +7,10 @@
 //! by its outbox:
 //!
 //! - `begin` checks what was submitted, finds the turn of its key by a `lookup`, and opens a turn.
-//! - `effects` says which method carries out which effect.
+//! - `effects` carries out what the turn decides, and what follows a write after its `write_report`
+//!   has come.
 //! - `completion` asks the model. `calls` records and dispatches the calls, and takes their events.
-//! - `persist` writes, and publishes what a `write_report` brings back. `dismissal` stops a turn or
-//!   suspends it.
+//! - `dismissal` stops a turn or suspends it.
 //! - `left_open` carries out a recovery plan, before the session wakes, and `resumption` goes on
 //!   from there. `room` lets the turn wait for its place among the running turns.
 //! - `lost_reply` reads in the ledger what became of a call whose reply was lost, and `sign` reads in
@@ -34,7 +34,6 @@ pub(super) mod left_open;
 pub(super) mod lookup;
 pub(super) mod lost_reply;
 pub(super) mod machine;
-mod persist;
 mod recovery;
 mod resumption;
 mod room;
