@@ -82,14 +82,16 @@ pub enum TransactionError<E> {
 impl Runtime {
     /// Writes the application's own tables, in the store's file, through the store's one writer.
     /// The writes have a savepoint of their own, and are committed together with the other jobs
-    /// that wait. So the database is never busy, and the write costs a fraction of a commit. They
-    /// share the queue of tools and chats, and their deadline: `Limits::transaction_deadline`,
-    /// about 250 ms from the time at which the connection is lent.
+    /// that wait. So the write never meets `SQLITE_BUSY` from this process, and shares the cost of
+    /// a commit with others. It waits in the same queue as the writes of tools and chats, and has
+    /// their deadline: `Limits::transaction_deadline`, about 250 ms from the time at which the
+    /// connection is lent.
     ///
     /// The function does database work only, with plain sqlx on the connection; slow work comes
-    /// before. It must not run `BEGIN`, `COMMIT` or `ROLLBACK`, because all its writes are lost
-    /// then. Parts that may fail on their own are [`savepoint`](crate::store::savepoint)s. The
-    /// function's result is returned only after the commit.
+    /// before. SQLite refuses `BEGIN` and `COMMIT` on this connection. A `ROLLBACK` undoes all
+    /// writes of the function, and the transaction fails. Parts that may fail on their own are
+    /// [`savepoint`](crate::store::savepoint)s. The function's result is returned only after the
+    /// commit.
     ///
     /// Dropping the future after it was polled cancels nothing: the transaction runs to its end,
     /// and shutdown waits for it.

@@ -1,4 +1,4 @@
-//! The core of Madang: the vocabulary, the ports, and the five actors with their supervisor.
+//! The actors of Madang: the vocabulary, the ports, and the five actors with their supervisor.
 //!
 //! Read in this order: `protocol` (plain data), `ledger` (the steps of a call), `port` (what an
 //! application implements), `registry`, then the actors. None of these four imports one that comes
@@ -10,8 +10,7 @@
 //! ledger's steps. `session` passes the outcome to the model, and to its readers as events.
 //!
 //! **Invariants.**
-//! - The shell decides nothing, and the core waits for nothing: decisions are pure functions, which
-//!   tables test.
+//! - Actors decide nothing. Decisions are pure functions, which wait for nothing; tables test them.
 //! - Each call ends in exactly one recorded outcome, and no handler begins twice.
 //! - An actor that dies loses nothing that was published: `supervisor` starts it again, and the
 //!   store has the facts.

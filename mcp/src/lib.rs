@@ -1,8 +1,13 @@
-//! Offers the tools of MCP servers as tools of Madang, and our tools to MCP clients.
+//! Offers the tools of MCP servers as tools of Madang, and the tools of a runtime to MCP clients.
 //!
 //! ```no_run
-//! # async fn start(model: impl madang::model::ChatModel, store: impl madang::store::Store) -> Result<(), Box<dyn
-//! std::error::Error>> { use madang::Runtime; use madang_mcp::{McpConfig, McpServers};
+//! # use madang::{model::ChatModel, store::Store};
+//! # async fn start(
+//! #     model: impl ChatModel,
+//! #     store: impl Store,
+//! # ) -> Result<(), Box<dyn std::error::Error>> {
+//! use madang::Runtime;
+//! use madang_mcp::{McpConfig, McpServers};
 //!
 //! let servers = McpServers::start(&McpConfig::read("mcp.json")?).await?;
 //! let runtime = Runtime::builder().model(model).store(store).tools(servers.tools()).start().await?;
@@ -12,9 +17,9 @@
 //! # }
 //! ```
 //!
-//! The file is the usual one: `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`. What a call of such
-//! a tool did is known only from the server's answer. So a call is recorded before it is sent, and
-//! a call that may write is never sent again. If its answer is lost, its effect is `unknown`.
+//! The file is the usual one: `{"mcpServers": {"gh": {"command": "gh-mcp"}}}`. Only the server's
+//! answer shows what a call did. So a call is recorded before it is sent, and a call that may write
+//! is never sent again. If its answer is lost, its effect is `unknown`.
 //!
 //! In the other direction, [`ToolServer`] offers the tools of a runtime to an MCP client. If a tool
 //! needs an approval, the client's person is asked, and the tool never runs without a plain yes.

@@ -1,4 +1,4 @@
-//! The shell of the ConfirmActor.
+//! The ConfirmActor, which carries out what `decide` and `pending` decide.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The shell of the DispatcherActor. It keeps no state but the calls that run.
+//! The DispatcherActor. Its only state is the running calls.
 
 use std::sync::Arc;
 

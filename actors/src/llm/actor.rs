@@ -1,4 +1,4 @@
-//! The shell of the LlmActor: it begins the completions that wait in the queue of its model.
+//! The LlmActor: begins the completions that wait in the queue of its model.
 
 use ractor::{Actor, ActorProcessingErr, ActorRef};
 

@@ -82,7 +82,7 @@ text_id!(
     |name: &str| InvalidId::check("an idempotency key", name) => InvalidId
 );
 
-/// An id that the runtime makes: a UUID, handed in by the shell so that this module makes none in
+/// An id that the runtime makes: a UUID, passed in by the actors so that this module makes none in
 /// secret.
 macro_rules! uuid_id {
     ($(#[$doc:meta])* $name:ident) => {

@@ -70,7 +70,8 @@ limits! {
     /// Bytes, as JSON, of a person's message with a denial: some sentences, which leave the
     /// envelope within its own bound.
     max_denial_bytes: usize = 1_024, in 0..=usize::MAX;
-    /// Sessions awake at once in a runtime: at 16 KiB each, and their chats, half a gigabyte.
+    /// Sessions awake at once in a runtime. A test allows an idle one 16 KiB of heap (about 8.5 KB
+    /// are measured), so all of them take at most half a gigabyte, in addition to their chats.
     /// Before one more is refused, the session that is idle longest is put to sleep.
     max_awake_sessions: usize = 32_768, in 1..=usize::MAX;
     /// Sessions awake at once for one user: an eighth, so that a user with very many sessions

@@ -5,7 +5,7 @@
 //! [`Limits`] bounds every queue, buffer and wait, and [`Text`] has the words for people.
 //!
 //! Invariants:
-//! - Nothing here is async, reads a clock or invents ids. The shell passes them in.
+//! - Nothing here is async, reads a clock or invents ids. The actors pass them in.
 //! - A value deeper than [`MAX_LEVELS`] or longer than the bound on bytes is refused before it is
 //!   written, so that each stored value can be read again.
 //! - An approval request makes each invisible character of the call visible.

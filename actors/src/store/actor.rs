@@ -1,4 +1,4 @@
-//! The shell of the StoreActor: it starts tracked writer tasks for waiting jobs.
+//! The StoreActor: starts tracked writer tasks for waiting jobs.
 
 use std::{pin::pin, sync::Arc};
 

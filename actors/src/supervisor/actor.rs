@@ -1,4 +1,4 @@
-//! The shell of the supervisor.
+//! The supervisor's actor, which carries out what `restart` decides.
 
 use std::{error::Error, sync::Arc};
 

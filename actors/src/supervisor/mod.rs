@@ -4,7 +4,8 @@
 //! the DispatcherActor, and returns their addresses as [`RuntimeHandles`]. A child that panics,
 //! fails or is killed is started anew at once, or after a growing delay if its start is expensive.
 //! A child that ends too often within the window is given up, and [`Health`] says so. Sessions are
-//! children too, but temporary: their next use reopens them from the store.
+//! children too, but are not restarted: a task reopens one that was in a turn, and the next use
+//! reopens any other.
 //!
 //! Invariants:
 //! - An address stays valid over a restart.

@@ -1,5 +1,5 @@
-//! The shell of the guard, which carries the decisions out and writes problems in the form of their
-//! reader.
+//! The guard as a layer of the router. It carries the decisions out and writes problems in the form
+//! of their reader.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Streams a session's events, from now on or after a cursor.
+//! Streams a session's events, from the beginning or after a cursor.
 
 use std::sync::Arc;
 

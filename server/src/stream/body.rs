@@ -1,5 +1,5 @@
-//! The shell of a stream. It reads items, keeps the pace, keeps the connection open, and watches
-//! for its end.
+//! The body of a stream. It reads items, keeps the pace, keeps the connection open, and watches for
+//! its end.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 

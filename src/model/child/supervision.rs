@@ -34,7 +34,7 @@ enum Phase {
     Up { watch: Watch, next_ping: Instant, max_concurrent: Option<usize> },
 }
 
-/// An order to the shell.
+/// An order to the supervising thread.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Effect {
     /// Start a child.
