@@ -100,7 +100,7 @@ impl ChildModel {
     /// The kind of error of a request that ran when two processes ended.
     pub const KILLED_ENGINE: &'static str = ModelError::KILLED_ENGINE;
     /// The kind of error of a request that is too large for a frame, some 64 MiB.
-    pub const TOO_LONG: &'static str = ModelError::PROMPT_TOO_LONG;
+    pub const PROMPT_TOO_LONG: &'static str = ModelError::PROMPT_TOO_LONG;
 
     /// Starts the process and blocks the thread until it has loaded its model.
     ///

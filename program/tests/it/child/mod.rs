@@ -213,7 +213,7 @@ async fn more_than_may_wait_are_refused_at_once() {
 async fn a_request_too_large_for_the_pipe_is_refused_and_harms_no_other() {
     let fixture = ChildFixture::new().await;
     let (_, ended) = fixture.ask("say ".to_owned() + &"a".repeat(65 << 20)).await;
-    assert_eq!(kind(&ended), ChildModel::TOO_LONG);
+    assert_eq!(kind(&ended), ChildModel::PROMPT_TOO_LONG);
     assert_eq!(fixture.ask("say b").await.1.unwrap().text, "b");
     assert_eq!(fixture.stats().started, 1);
     fixture.close().await;
