@@ -253,7 +253,8 @@ impl Supervisor {
                 Vec::new()
             }
             Err(error) => {
-                let error = ModelError::failed_by(ChildModel::PROMPT_TOO_LONG, Unasked::TooLong(error));
+                let error =
+                    ModelError::failed_by(ChildModel::PROMPT_TOO_LONG, Unasked::TooLong(error));
                 self.answer(id, Err(error));
                 self.supervision.ended(id)
             }
