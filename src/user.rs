@@ -141,7 +141,7 @@ impl User {
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins
-    /// [after a call](LedgerFilter::behind) that the user does not have.
+    /// [after a call](LedgerFilter::after) that the user does not have.
     pub async fn ledger(&self, filter: LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
         self.runtime.store().calls(&filter.of_user(&self.id)).await
     }

@@ -142,7 +142,7 @@ impl Runtime {
     ///
     /// # Errors
     /// [`StoreError`] if the store cannot be read. [`StoreError::Refused`] if the filter begins
-    /// [after a call](LedgerFilter::behind) that its user or session does not have.
+    /// [after a call](LedgerFilter::after) that its user or session does not have.
     pub async fn ledger(&self, filter: &LedgerFilter) -> Result<Vec<LedgerRow>, StoreError> {
         self.shared.store().calls(filter).await
     }

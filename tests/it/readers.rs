@@ -95,7 +95,7 @@ async fn after_a_restart_the_cursor_of_another_feed_counts_as_what_is_stored_and
     let mut cursor = FeedCursor::default();
     while let Some(item) = events.next().await {
         if let StreamItem::Event(event) = item {
-            cursor = FeedCursor::behind(&event, epoch);
+            cursor = FeedCursor::after(&event, epoch);
         }
     }
     assert_eq!(cursor.to_string(), format!("2.2@{epoch}.3"));
@@ -118,7 +118,7 @@ async fn after_a_restart_the_cursor_of_another_feed_counts_as_what_is_stored_and
         event.kind,
         EventKind::UserMessage { text: "one".into(), key, origin: EntryOrigin::Chat }
     );
-    assert_eq!(FeedCursor::behind(&event, late.epoch()).to_string(), "1", "it was read");
+    assert_eq!(FeedCursor::after(&event, late.epoch()).to_string(), "1", "it was read");
     let view = session.state().await.unwrap();
     assert_eq!(view.cursor.to_string(), format!("6.2@{}.3", late.epoch()));
     second.shutdown().await.unwrap();

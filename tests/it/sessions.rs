@@ -134,12 +134,12 @@ async fn a_users_chats_are_read_in_pages_whose_positions_hold_within_one_moment_
     for name in ["a", "d"] {
         chats.talk("kim", name, "again").await;
     }
-    let mut behind = page(2).before(position.parse().unwrap());
+    let mut next = page(2).after(position.parse().unwrap());
     let mut rest = Vec::new();
     loop {
-        let found = chats.runtime.user_with_id(&kim()).sessions(behind.clone()).await.unwrap();
+        let found = chats.runtime.user_with_id(&kim()).sessions(next.clone()).await.unwrap();
         let Some(last) = found.last() else { break };
-        behind = page(2).before(last.position());
+        next = page(2).after(last.position());
         rest.extend(found);
     }
     assert_eq!(names(&rest), ["c", "b"]);
@@ -238,14 +238,14 @@ async fn a_users_calls_are_read_in_pages_in_the_order_of_their_proposals() {
             loop {
                 let rows = chats.runtime.ledger(&next).await.unwrap();
                 let Some(last) = rows.last() else { break };
-                next = next.behind(last.call);
+                next = next.after(last.call);
                 read.extend(rows.into_iter().map(|row| row.call));
             }
             assert_eq!(read, *expected, "{at_once} at once");
         }
     }
     // Behind the call of another user kim's page begins nowhere.
-    let refused = chats.runtime.ledger(&of_kim.behind(all[0])).await;
+    let refused = chats.runtime.ledger(&of_kim.after(all[0])).await;
     assert!(matches!(refused, Err(StoreError::Refused { .. })), "{refused:?}");
     chats.shutdown().await;
 }

@@ -1,40 +1,40 @@
-//! Selects the calls that are read from the ledger: which ones, from where on, and how many.
+//! Selects the calls that are read from the ledger: which ones, after which call, and how many.
 
 use crate::protocol::{CallId, SessionId, UserId};
 
 /// Selects calls of the ledger. Without conditions it selects all of them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct LedgerFilter {
-    /// Only of this session.
+    /// Selects only calls of this session.
     pub session: Option<SessionId>,
-    /// Only of this user.
+    /// Selects only calls of this user.
     pub user: Option<UserId>,
-    /// Only these of them.
+    /// Selects only calls of this kind.
     pub calls: SelectedCalls,
-    /// Only those after this call, in the order of the proposals.
+    /// Selects only calls after this one, in the order of the proposals.
     pub after: Option<CallId>,
-    /// At most this many, the first ones.
+    /// Selects at most this many, from the first.
     pub limit: Option<usize>,
-    /// At most as many as have this many bytes in the store. The first comes whatever its bytes
-    /// are.
+    /// Selects calls until they take this many bytes in the store. The first one is selected
+    /// whatever its size.
     pub max_bytes: Option<usize>,
 }
 
 /// The calls that a [`LedgerFilter`] selects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SelectedCalls {
-    /// All.
+    /// Selects all calls.
     #[default]
     All,
-    /// This one.
+    /// Selects this call.
     One(CallId),
-    /// Those that have not ended.
+    /// Selects the calls that have not ended.
     Open,
-    /// Those that began a standing approval which has not been revoked.
+    /// Selects the calls that began a standing approval which has not been revoked.
     StandingApprovals,
-    /// Those that rest on the standing approval that began with this one.
+    /// Selects the calls that rest on the standing approval that began with this one.
     RestOn(CallId),
-    /// Those of which it is unknown whether they took effect.
+    /// Selects the calls whose effect is unknown.
     Unresolved,
 }
 
@@ -63,7 +63,7 @@ impl LedgerFilter {
         Self::of(SelectedCalls::RestOn(by_call))
     }
 
-    /// Selects the calls of which it is unknown whether they took effect.
+    /// Selects the calls whose effect is unknown.
     #[must_use]
     pub fn unresolved() -> Self {
         Self::of(SelectedCalls::Unresolved)
@@ -90,7 +90,7 @@ impl LedgerFilter {
     /// match. It must be of the filter's user and session, or the reading is
     /// [refused](super::StoreError::Refused).
     #[must_use]
-    pub fn behind(self, call: CallId) -> Self {
+    pub fn after(self, call: CallId) -> Self {
         Self { after: Some(call), ..self }
     }
 
@@ -100,7 +100,7 @@ impl LedgerFilter {
         Self { limit: Some(limit), ..self }
     }
 
-    /// Keeps calls until they have this many bytes, and leaves out the rest. The first is kept
+    /// Keeps calls until they take this many bytes, and leaves out the rest. The first one is kept
     /// whatever its size.
     #[must_use]
     pub fn within(self, max_bytes: usize) -> Self {

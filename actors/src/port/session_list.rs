@@ -42,7 +42,7 @@ impl SessionSummary {
 /// A page of a list of chats: the newest, or those after a position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionPage {
-    before: Option<SessionCursor>,
+    after: Option<SessionCursor>,
     limit: usize,
 }
 
@@ -66,19 +66,19 @@ impl SessionPage {
         if limit == 0 || limit > Self::MAX_SESSIONS {
             return Err(InvalidPageSize { limit });
         }
-        Ok(Self { before: None, limit })
+        Ok(Self { after: None, limit })
     }
 
     /// Begins the page after this position, with the next older session.
     #[must_use]
-    pub fn before(self, position: SessionCursor) -> Self {
-        Self { before: Some(position), ..self }
+    pub fn after(self, position: SessionCursor) -> Self {
+        Self { after: Some(position), ..self }
     }
 
     /// Returns the position after which the page begins, or `None` for the newest sessions.
     #[must_use]
     pub const fn position(&self) -> Option<&SessionCursor> {
-        self.before.as_ref()
+        self.after.as_ref()
     }
 
     /// Returns the most sessions that it may have.

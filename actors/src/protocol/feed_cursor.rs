@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::{EventCursor, InvalidCursor, SessionEvent, as_text};
 
 /// The position of a reader in the events of a session. Its [`EventCursor`] stays the same over
-/// sleep and restarts. While the feed lives, the position also says which of the events that no
-/// store keeps were published, so that each of them is received once. As text it is
+/// sleep and restarts. While the feed exists, the position also contains which of the events that
+/// are not stored were published, so that each of them is received once. As text it is
 /// `17.2@5f1c.341`, or only the cursor of an event that was read from the store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct FeedCursor {
     /// The position in the stored events.
     pub stored: EventCursor,
-    /// The feed, and the number of the last event that it published. `None` if that is not known.
+    /// The feed, and the number of the last event that it published, or `None` if that is not
+    /// known.
     pub published: Option<(FeedEpoch, u64)>,
 }
 
@@ -35,7 +36,7 @@ impl FeedCursor {
     /// Returns the position after an event that the feed of this epoch published, or that was read
     /// from the store while it lived.
     #[must_use]
-    pub const fn behind(event: &SessionEvent, epoch: FeedEpoch) -> Self {
+    pub const fn after(event: &SessionEvent, epoch: FeedEpoch) -> Self {
         let published = if event.seq == 0 { None } else { Some((epoch, event.seq)) };
         Self { stored: event.cursor, published }
     }

@@ -88,7 +88,7 @@ async fn rows(
                 outlet.send(lines.into()).await?;
             }
             let Some(next) = page.next else { return Ok(()) };
-            page = read(&shared, &filter.clone().behind(next), limit).await.map_err(|error| {
+            page = read(&shared, &filter.clone().after(next), limit).await.map_err(|error| {
                 warn!(%error, "a list of calls breaks off");
                 BrokenOff
             })?;
@@ -109,7 +109,7 @@ pub(super) async fn page(
 ) -> Result<LedgerPage, Problem> {
     let not_a_call = "It is a call of this list.";
     let after = query.parse::<Uuid>("after", not_a_call)?.map(CallId::new);
-    let filter = after.into_iter().fold(filter, LedgerFilter::behind);
+    let filter = after.into_iter().fold(filter, LedgerFilter::after);
     match read(shared, &filter, query.limit(shared.limits.max_page)?).await {
         Err(StoreError::Refused { .. }) => Err(bad_value("after", not_a_call)),
         page => Ok(page?),
@@ -126,7 +126,7 @@ async fn read(
     let Some(last) = calls.last().map(|row| row.call) else {
         return Ok(LedgerPage { calls, next: None });
     };
-    let rest = filter.clone().behind(last).at_most(1);
+    let rest = filter.clone().after(last).at_most(1);
     let next = shared.runtime.ledger(&rest).await?.first().map(|_| last);
     Ok(LedgerPage { calls, next })
 }

@@ -31,7 +31,7 @@ impl NativeMapper {
 
     fn event(&self, event: &SessionEvent, out: &mut Frames) -> Then {
         let cursor = match self.epoch {
-            Some(epoch) => FeedCursor::behind(event, epoch),
+            Some(epoch) => FeedCursor::after(event, epoch),
             None => event.cursor.into(),
         };
         out.event(Some(&cursor.to_string()), event);

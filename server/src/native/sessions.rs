@@ -128,7 +128,7 @@ async fn list(
     let expected = "It is the `next` of the page before.";
     let before: Option<SessionCursor> = query.parse("before", expected)?;
     let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected))?;
-    let page = before.into_iter().fold(page, SessionPage::before);
+    let page = before.into_iter().fold(page, SessionPage::after);
     let sessions = shared.runtime.user_with_id(&caller.user).sessions(page).await?;
     let last = sessions.last().filter(|_| sessions.len() == limit);
     let next = last.map(|last| last.position().to_string());

@@ -15,7 +15,7 @@ impl Layer {
             .iter()
             .filter(|(_, table)| table.opened.as_ref().is_some_and(|(owner, _)| owner == user))
             .filter_map(|(session, table)| self.summary(session, table))
-            .filter(|summary| page.position().is_none_or(|before| summary.position() < *before))
+            .filter(|summary| page.position().is_none_or(|last| summary.position() < *last))
             .collect();
         summaries.sort_by_key(|summary| std::cmp::Reverse(summary.position()));
         summaries.truncate(page.limit());

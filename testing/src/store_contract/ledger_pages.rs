@@ -20,7 +20,7 @@ async fn paged(store: &dyn Store, filter: &LedgerFilter, at_once: usize) -> Vec<
         assert!(page.len() <= at_once);
         assert!(all.len() < 100, "the pages come to no end");
         all.extend(page.into_iter().map(|row| row.call));
-        filter = filter.behind(last);
+        filter = filter.after(last);
     }
 }
 
@@ -101,18 +101,18 @@ pub async fn a_page_of_the_ledger_begins_behind_the_position_of_a_call(store: &d
     let find = async |filter| calls(store, &filter).await;
     // The call itself need not match.
     let open = LedgerFilter::open_calls();
-    assert_eq!(find(open.clone().behind(call(3)).at_most(2)).await, [call(7), call(1)]);
+    assert_eq!(find(open.clone().after(call(3)).at_most(2)).await, [call(7), call(1)]);
     written(store, &[step("t", 1, 8, running(7)), step("t", 1, 9, Transition::Ended(ok("")))])
         .await;
-    assert_eq!(find(open.clone().behind(call(1))).await, [call(2), call(4)]);
-    assert_eq!(find(LedgerFilter::call(call(8)).behind(call(8))).await, []);
-    assert_eq!(find(LedgerFilter::call(call(8)).behind(call(7))).await, [call(8)]);
+    assert_eq!(find(open.clone().after(call(1))).await, [call(2), call(4)]);
+    assert_eq!(find(LedgerFilter::call(call(8)).after(call(8))).await, []);
+    assert_eq!(find(LedgerFilter::call(call(8)).after(call(7))).await, [call(8)]);
 
     // This was proposed later, with the earliest of all ids and an earlier moment.
-    assert_eq!(find(LedgerFilter::default().behind(call(4))).await, []);
+    assert_eq!(find(LedgerFilter::default().after(call(4))).await, []);
     written(store, &[step("s", 0, 1, proposed_in(1, 4))]).await;
-    assert_eq!(find(LedgerFilter::default().behind(call(4))).await, [call(0)]);
-    assert_eq!(find(open.of_user(&user("kim")).behind(call(4))).await, [call(0)]);
+    assert_eq!(find(LedgerFilter::default().after(call(4))).await, [call(0)]);
+    assert_eq!(find(open.of_user(&user("kim")).after(call(4))).await, [call(0)]);
 }
 
 /// If the filter's user and session have no such call, there is no position, because a page must
@@ -121,12 +121,12 @@ pub async fn behind_a_call_that_is_not_there_nothing_is_read(store: &dyn Store) 
     many_calls(store).await;
     let all = LedgerFilter::default();
     for filter in [
-        all.clone().behind(call(99)),
-        all.clone().of_user(&user("kim")).behind(call(3)),
-        all.clone().in_session(&session("s")).behind(call(8)),
-        all.clone().in_session(&session("s")).of_user(&user("kim")).behind(call(2)),
-        LedgerFilter::call(call(9)).behind(call(99)).at_most(1),
-        all.behind(call(99)).at_most(0),
+        all.clone().after(call(99)),
+        all.clone().of_user(&user("kim")).after(call(3)),
+        all.clone().in_session(&session("s")).after(call(8)),
+        all.clone().in_session(&session("s")).of_user(&user("kim")).after(call(2)),
+        LedgerFilter::call(call(9)).after(call(99)).at_most(1),
+        all.after(call(99)).at_most(0),
     ] {
         let error = store.calls(&filter).await.expect_err("there is no such position");
         assert!(matches!(error, StoreError::Refused { .. }), "{filter:?}: {error:?}");

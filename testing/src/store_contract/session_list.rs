@@ -20,7 +20,7 @@ async fn listed(store: &dyn Store, owner: &str, at_once: usize) -> Vec<SessionSu
         assert!(all.len() < 100, "the pages come to no end");
         let is_last = found.len() < at_once;
         page = match found.last() {
-            Some(last) => page.before(last.position()),
+            Some(last) => page.after(last.position()),
             None => return all,
         };
         all.extend(found);
@@ -87,7 +87,7 @@ pub async fn a_users_chats_are_listed_newest_first_in_pages_of_any_size(store: &
     // The position of another user's session is a position nevertheless, and so is its text.
     let hers = listed(store, "lee", 8).await.pop().expect("she has two").position();
     let hers = hers.to_string().parse().expect("a position is read as it is written");
-    let page = SessionPage::of(2).expect("a page of two").before(hers);
+    let page = SessionPage::of(2).expect("a page of two").after(hers);
     let behind = store.sessions(&user("kim"), &page).await.expect("the store can be read");
     let behind: Vec<_> = behind.iter().map(|summary| summary.session.as_str()).collect();
     assert_eq!(behind, ["c", "b"]);

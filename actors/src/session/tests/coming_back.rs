@@ -62,7 +62,7 @@ impl Reader {
     }
 
     fn take_event(&mut self, event: &SessionEvent, epoch: FeedEpoch) {
-        self.at = FeedCursor::behind(event, epoch);
+        self.at = FeedCursor::after(event, epoch);
         if event.seq > 0 {
             match self.next {
                 Some((of, next)) if of == epoch && next > 0 => {

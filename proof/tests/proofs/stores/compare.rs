@@ -259,7 +259,7 @@ async fn everything(store: &dyn Store) -> String {
             let filter = LedgerFilter { session: session.clone(), ..LedgerFilter::default() };
             let filter = filter.of_user(&user(owner)).at_most(1);
             all.push(format!("{filter:?}: {:?}", store.calls(&filter).await.unwrap()));
-            let behind = store.calls(&filter.behind(call(after))).await;
+            let behind = store.calls(&filter.after(call(after))).await;
             all.push(format!("{owner} behind {after}: {:?}", behind.map_err(Rejection::from)));
         }
     }
@@ -267,7 +267,7 @@ async fn everything(store: &dyn Store) -> String {
         let mut page = SessionPage::of(1).unwrap();
         while let Some(chat) = store.sessions(&user(owner), &page).await.unwrap().pop() {
             all.push(format!("{owner}: {chat:?}"));
-            page = page.before(chat.position());
+            page = page.after(chat.position());
         }
     }
     all.push(format!("{:?}", store.interrupted().await.unwrap()));

@@ -82,9 +82,9 @@ async fn a_call_that_cannot_be_read_shortens_no_page() {
         rows.into_iter().map(|row| row.call).collect::<Vec<_>>()
     };
     assert_eq!(page(LedgerFilter::default()).await, [names[1], names[3]]);
-    assert_eq!(page(LedgerFilter::default().of_user(&user()).behind(names[3])).await, [names[4]]);
+    assert_eq!(page(LedgerFilter::default().of_user(&user()).after(names[3])).await, [names[4]]);
     // The position of a call is known though the rest of its row is not.
-    assert_eq!(page(LedgerFilter::default().behind(names[2])).await, [names[3], names[4]]);
+    assert_eq!(page(LedgerFilter::default().after(names[2])).await, [names[3], names[4]]);
     drop(db);
     fixture.close().await;
 }

@@ -86,7 +86,7 @@ async fn a_chat_that_cannot_be_read_hides_no_other_and_shortens_no_page() {
     }
     let two = page(&fixture, "kim", 2).await;
     assert_eq!(names(&two), ["e", "b"]);
-    let rest = SessionPage::of(2).unwrap().before(two[1].position());
+    let rest = SessionPage::of(2).unwrap().after(two[1].position());
     let rest = fixture.store.sessions(&user(), &rest).await.unwrap();
     assert_eq!(names(&rest), ["a"]);
     // A text that cannot be read leaves the chat without a title.
