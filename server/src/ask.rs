@@ -1,5 +1,5 @@
-//! Which person can be asked about a call: the one before this client, the same one elsewhere, or
-//! none.
+//! Who can be asked about a call: the person in front of this client, the same person elsewhere, or
+//! nobody.
 
 use madang::Asks;
 use serde::{
@@ -7,7 +7,7 @@ use serde::{
     de::value::{Error as ValueError, StrDeserializer},
 };
 
-/// Says which person a turn or call may ask for approvals.
+/// Who is asked for the approvals of a turn or call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -36,8 +36,8 @@ struct ProblemPlace {
     pointer: String,
     /// What is wrong there, in English.
     detail: String,
-    /// The rule of the tool's schema that an edited argument breaks: a keyword of JSON Schema, or a
-    /// name of ours.
+    /// The rule of the tool's schema that an edited argument breaks: a keyword of JSON Schema, or
+    /// one of Madang's own names.
     rule: Option<&'static str>,
     /// What the rule expects, such as the bound of `maximum` or the types of `type`.
     expected: Option<Value>,
@@ -77,9 +77,9 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
         "info": {
             "title": "Madang",
             "summary": "Chats in which a language model calls tools, over HTTP",
-            "description": "A request that changes something may be sent again: under the same `Idempotency-Key` it \
-                            does its work once. A stream goes on behind the cursor that the client has seen last. A \
-                            session that is another user's answers as one that is not there.",
+            "description": "A request that changes something can be repeated: under the same `Idempotency-Key` its work \
+                            is done once. A stream resumes after the last cursor that the client has seen. Another \
+                            user's session is reported as not found.",
             "version": env!("CARGO_PKG_VERSION"),
             "license": { "name": "MIT OR Apache-2.0", "identifier": "MIT OR Apache-2.0" },
         },
@@ -89,7 +89,7 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
             "schemas": schemas,
             "securitySchemes": {
                 "bearer": { "type": "http", "scheme": "bearer", "description": "A token. Scopes: chat, decide, tools, admin." },
-                "cookie": { "type": "apiKey", "in": "cookie", "name": "madang", "description": "The login of the page, for requests of its own. It counts with its other half in the header `Madang-Proof`." },
+                "cookie": { "type": "apiKey", "in": "cookie", "name": "madang", "description": "The login of the page, for its own requests. It is accepted only with the proof in the header `Madang-Proof`." },
             },
         },
     })

@@ -25,7 +25,7 @@ use crate::{
 /// Returns all routes.
 pub(crate) fn table() -> Vec<Route> {
     let own = Route::get("/openapi.json", Access::Public, description)
-        .says("Describes the interface.")
+        .says("Returns the description of the API.")
         .gives_text("application/json", "OpenAPI 3.1.");
     let surfaces = [
         native::routes(),
@@ -68,5 +68,5 @@ async fn description() -> Response {
 }
 
 async fn method_not_allowed() -> Problem {
-    Problem::new(ProblemName::MethodNotAllowed, "This path has other methods.")
+    Problem::new(ProblemName::MethodNotAllowed, "This path does not allow this method.")
 }

@@ -17,13 +17,13 @@ pub struct SessionSummary {
     /// The time of its last message or of the last end of a turn, whichever is later. It never goes
     /// back.
     pub last_at: Timestamp,
-    /// The position after its last event. A reader that subscribes after it misses nothing that
-    /// comes. If a call has not ended, later entries wait for it, and so does the cursor.
+    /// The position after its last event. A reader that subscribes after it misses no later event.
+    /// If a call has not ended, later entries wait for it, and so does the cursor.
     #[serde(rename = "cursor")]
     pub last: EventCursor,
-    /// The beginning of the user's first text since the last clearing, made by [`session_title`].
-    /// If there is none since, or the chat was never cleared, it is that of the first text of all.
-    /// It is empty if that text cannot be read.
+    /// The beginning of the user's first text since the last clearing, as one line of at most 80
+    /// characters. If there is no text since then, or the chat was never cleared, it is that of the
+    /// first text of all. It is empty if that text cannot be read.
     pub title: String,
     /// The turn that has begun and not ended.
     pub open_turn: Option<TurnId>,
@@ -122,7 +122,7 @@ impl fmt::Display for SessionCursor {
 
 /// A text that is not a position in a list of chats.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("this is no position in a list of chats: give one as it was given")]
+#[error("this is not a position in a list of chats: give one as it was returned")]
 pub struct InvalidSessionCursor;
 
 impl FromStr for SessionCursor {

@@ -13,8 +13,8 @@ use super::{CallId, Digest, SessionId, Timestamp, UserId};
 pub enum Approval {
     /// The user saw these arguments and approved this one call.
     Once,
-    /// The user approved this call, and for a while the tool needs no question in this session.
-    /// That is a [`StandingApproval`].
+    /// The user approved this call, and for a while the tool asks no more in this session: a
+    /// standing approval.
     Always {
         /// The hash of the tool's name and schema: with others the tool needs a question again.
         schema: Digest,

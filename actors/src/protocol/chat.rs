@@ -43,7 +43,7 @@ pub enum Content {
         text: Arc<str>,
         /// Whether the text came to its end.
         ending: Ending,
-        /// The model that wrote it, if it has a name. `None` for an imported text.
+        /// The model that wrote it, if it has a name. Absent for an imported text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<ModelName>,
         /// The source of the text.
@@ -92,8 +92,8 @@ pub enum EntryOrigin {
     #[default]
     #[cfg_attr(feature = "schema", schemars(skip))] // as JSON it is never said
     Chat,
-    /// An [`Imported`](super::Imported) message. The application vouches for it; the runtime did
-    /// not see it happen. The model reads it like any other text.
+    /// An imported message. The application is responsible for it; the runtime did not see it
+    /// happen. The model reads it like any other text.
     Imported,
 }
 
@@ -116,7 +116,7 @@ pub enum Ending {
     Interrupted,
 }
 
-/// A notice by the system. [`Text`](super::Text) has its words.
+/// A notice by the system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -93,9 +93,7 @@ impl fmt::Display for EventCursor {
 
 /// A text that is not a cursor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "a cursor is the number of an entry, behind a dot 1 or 2, and behind an @ a feed and the number of its event"
-)]
+#[error("a cursor is ENTRY, ENTRY.1 or ENTRY.2, optionally followed by @FEED.NUMBER")]
 pub struct InvalidCursor;
 
 impl FromStr for EventCursor {
@@ -133,7 +131,7 @@ pub enum EventKind {
         text: Arc<str>,
         /// Whether the text came to its end.
         ending: Ending,
-        /// The model that wrote it, if it has a name. `None` for an imported text.
+        /// The model that wrote it, if it has a name. Absent for an imported text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         model: Option<ModelName>,
         /// The source of the text.

@@ -13,7 +13,7 @@ pub type Metadata = Map<String, Value>;
 /// The metadata flag that ends the turn after the round.
 const STOP_LOOP: &str = "stop_loop";
 
-/// The outcome of a tool call. It is immutable, and `with_metadata` returns a new one.
+/// The outcome of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "status", rename_all = "snake_case")]

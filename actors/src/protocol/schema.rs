@@ -37,16 +37,16 @@ json_schema_of! {
     UserId: "The name of a user: at most 256 bytes.", {
         "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$",
     };
-    IdempotencyKey: "Makes a repeated submit harmless: at most 256 bytes.", {
+    IdempotencyKey: "Makes a request safe to repeat. At most 256 bytes.", {
         "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[^\\x00-\\x1f\\x7f-\\x9f]+$",
     };
     TurnId: "The id of a turn.", { "type": "string", "format": "uuid" };
     CompletionId: "The id of a completion.", { "type": "string", "format": "uuid" };
     CallId: "The id of a tool call.", { "type": "string", "format": "uuid" };
-    EventCursor: "The number of an entry of the chat; .1 behind it is the error of its turn, .2 the end.", {
+    EventCursor: "The number of an entry of the chat, followed by `.1` for the error of its turn or by `.2` for the end.", {
         "type": "string", "pattern": "^[0-9]{1,20}(\\.[12])?$",
     };
-    FeedCursor: "A cursor, and where it is known the feed and the number of the last event that it told.", {
+    FeedCursor: "A cursor and, if they are known, the feed and the number of the last event that it published.", {
         "type": "string", "pattern": "^[0-9]{1,20}(\\.[12])?(@[0-9a-f]{1,16}\\.[0-9]{1,20})?$",
     };
     Digest: "A SHA-256 as hexadecimal digits.", { "type": "string", "pattern": "^[0-9a-f]{64}$" };

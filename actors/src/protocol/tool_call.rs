@@ -80,7 +80,7 @@ pub struct ToolCall {
     pub name: Arc<str>,
     /// The raw text of the arguments.
     pub arguments: Arc<str>,
-    /// The model that asked, if it has a name. `None` without a model.
+    /// The model that asked, if it has a name. Absent for a call without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
     /// What the model wants back with the call. It is never shown.
@@ -113,7 +113,7 @@ pub struct CallRecord {
     /// The arguments that were validated, or the raw text as a JSON string if they were refused. If
     /// the user changed them, those that the user typed.
     pub arguments: Arc<Value>,
-    /// The model that asked, if it has a name. `None` without a model.
+    /// The model that asked, if it has a name. Absent for a call without a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
     /// What the model wants back with the call. It is never shown.
@@ -122,10 +122,10 @@ pub struct CallRecord {
     /// The arguments that the model had asked for and the user saw, if the user changed them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asked: Option<Arc<Value>>,
-    /// How the call was approved. `None` if it needed no approval or received none.
+    /// How the call was approved. Absent if it needed no approval or received none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub approval: Option<Approval>,
-    /// The outcome. `None` if the result was discarded; the ledger keeps it in that case too.
+    /// The outcome. Absent if the result was discarded; the ledger keeps it in that case too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub outcome: Option<ToolOutcome>,
     /// The effect of the call on the world.

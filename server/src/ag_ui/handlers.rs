@@ -45,12 +45,12 @@ pub(crate) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     vec![
         Route::get("/ag-ui", chat, can)
-            .says("Tells what a client of AG-UI may expect.")
+            .says("Returns the capabilities of the server for AG-UI clients.")
             .gives::<ForeignObject>(StatusCode::OK, "The capabilities."),
         Route::post("/ag-ui", chat, run)
             .takes_histories()
-            .says("Runs a turn of a thread: begins it, joins it, or goes on behind decisions, as AG-UI does.")
-            .header("Madang-Ask", "Which person is asked for approvals: here, elsewhere or none.")
+            .says("Runs a turn of a thread for AG-UI clients: begins it, joins it, or continues it after decisions.")
+            .header("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
             .takes::<ForeignObject>()
             .gives_text("text/event-stream", "The events of the run.")
             .refuses(&[

@@ -55,8 +55,8 @@ pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::post("/api/chat", chat, say)
             .takes_histories()
-            .says("Answers the last message of a chat, or goes on behind its decisions, for `useChat` of the AI SDK.")
-            .header("Madang-Ask", "Which person is asked for approvals: here, elsewhere or none.")
+            .says("Answers the last message of a chat, or continues after its decisions, for `useChat` of the AI SDK.")
+            .header("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
             .takes::<ForeignObject>()
             .gives_text("text/event-stream", "The parts of the assistant's message.")
             .refuses(&[
@@ -72,17 +72,17 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Draining,
             ]),
         Route::get("/api/chat/{session}/stream", chat, resume)
-            .says("Tells the turn that runs from its beginning, for a client that comes back.")
+            .says("Streams the running turn from its beginning, for a client that reconnects.")
             .gives_text("text/event-stream", "The parts of the assistant's message.")
             .gives_nothing(StatusCode::NO_CONTENT, "No turn runs.")
             .refuses(&[ProblemName::TooMany, ProblemName::Overloaded]),
         Route::post("/api/chat/{session}/stop", chat, stop)
-            .says("Dismisses the turn that runs. A client that only closes its connection dismisses nothing.")
+            .says("Dismisses the running turn. A client that only closes its connection dismisses nothing.")
             .takes::<StopBody>()
-            .gives::<Stopped>(StatusCode::OK, "Whether this dismissed a turn."),
+            .gives::<Stopped>(StatusCode::OK, "Whether this request dismissed a turn."),
         Route::get("/api/chat/{session}/messages", chat, all)
-            .says("Gives the last messages of a chat as `useChat` takes them. A header `Link` names the page before.")
-            .query("before", "What the `Link` of another page says: the messages before it.")
+            .says("Returns the last messages of a chat in the form that `useChat` expects. The header `Link` names the previous page.")
+            .query("before", "The value in the `Link` of another page, to get the messages before it.")
             .gives::<Vec<ForeignObject>>(StatusCode::OK, "The messages."),
     ]
 }

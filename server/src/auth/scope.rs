@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 pub enum TokenScope {
     /// Reads and writes chats.
     Chat,
-    /// Decides about approval requests, and resolves unknown effects. A program that was talked
-    /// into something must not be able to say yes for its user, so this is a scope of its own.
+    /// Decides about approval requests, and resolves unknown effects. This is a scope of its own,
+    /// so that a program that was talked into something cannot approve for its user.
     Decide,
     /// Calls tools without a model.
     Tools,
@@ -91,7 +91,7 @@ impl From<TokenScopes> for Vec<TokenScope> {
 
 /// A text is not a list of scopes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no scope: there are chat, decide, tools and admin")]
+#[error("{0:?} is not a scope: there are chat, decide, tools and admin")]
 pub struct InvalidScope(String);
 
 /// Reads a list such as `chat,decide`.

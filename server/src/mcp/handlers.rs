@@ -30,22 +30,22 @@ const RETRY: Duration = Duration::from_secs(30);
 pub(crate) fn routes() -> Vec<Route> {
     const PATH: &str = "/mcp";
     let tools = Access::Scope(TokenScope::Tools);
-    let session = "The session, of a revision that has them.";
+    let session = "The session, for revisions that have sessions.";
     let version = "The revision of the protocol.";
-    let ask = "Which person is asked for an approval: here, elsewhere or none.";
+    let ask = "Who is asked for an approval: `here`, `elsewhere` or `none`.";
     vec![
         Route::post(PATH, tools, answer)
             .takes_mcp()
-            .says("Takes a message of the Model Context Protocol. Both kinds of revisions are spoken.")
+            .says("Receives a message of the Model Context Protocol. Revisions with and without sessions are supported.")
             .header("MCP-Protocol-Version", version)
             .header("Mcp-Session-Id", session)
             .header("Madang-Ask", ask)
             .takes::<ForeignObject>()
             .gives::<ForeignObject>(StatusCode::OK, "The answer.")
-            .gives_text("text/event-stream", "The answer behind what comes before it.")
-            .gives_nothing(StatusCode::ACCEPTED, "The message was taken.")
-            .gives::<ForeignObject>(StatusCode::BAD_REQUEST, "The error, as the protocol has it.")
-            .gives::<ForeignObject>(StatusCode::NOT_FOUND, "The error, as the protocol has it.")
+            .gives_text("text/event-stream", "The answer, after the messages that precede it.")
+            .gives_nothing(StatusCode::ACCEPTED, "The message was accepted.")
+            .gives::<ForeignObject>(StatusCode::BAD_REQUEST, "The error in the form of the protocol.")
+            .gives::<ForeignObject>(StatusCode::NOT_FOUND, "The error in the form of the protocol.")
             .refuses(&[
                 ProblemName::NotFound,
                 ProblemName::NotAcceptable,
@@ -53,7 +53,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Overloaded,
             ]),
         Route::get(PATH, tools, answer)
-            .says("Streams what a session has to say, where its revision has sessions.")
+            .says("Streams the messages of a session, for revisions that have sessions.")
             .header("Mcp-Session-Id", session)
             .gives_text("text/event-stream", "The messages.")
             .refuses(&[
@@ -64,7 +64,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Overloaded,
             ]),
         Route::delete(PATH, tools, answer)
-            .says("Ends a session, where its revision has sessions.")
+            .says("Ends a session, for revisions that have sessions.")
             .header("Mcp-Session-Id", session)
             .gives_nothing(StatusCode::ACCEPTED, "The session has ended.")
             .refuses(&[

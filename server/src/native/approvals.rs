@@ -24,9 +24,9 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::post("/v1/approvals/{call}/decision", Access::Scope(TokenScope::Decide), decide)
-            .says("Decides about the approval request of a call. Saying the same twice is safe.")
+            .says("Decides about the approval request of a call. Sending the same decision again is safe.")
             .takes::<DecisionBody>()
-            .gives::<CountingDecision>(StatusCode::OK, "The decision counts.")
+            .gives::<CountingDecision>(StatusCode::OK, "The decision is recorded.")
             .refuses(&[
                 ProblemName::NotOpen,
                 ProblemName::DoesNotFit,
@@ -35,7 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A decision about exactly the request with this digest.
+/// A decision about the request with this digest.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct DecisionBody {
@@ -43,9 +43,9 @@ struct DecisionBody {
     digest: Digest,
     /// The decision.
     decision: DecisionName,
-    /// The person's words beside `deny_with`.
+    /// The person's message for `deny_with`.
     message: Option<Arc<str>>,
-    /// The arguments of `edit`, an object.
+    /// The arguments for `edit`, which must be an object.
     arguments: Option<Value>,
 }
 
@@ -66,7 +66,7 @@ struct CountingDecision {
     counts: bool,
     call: CallId,
     decision: DecisionName,
-    /// Whether the same had been said before.
+    /// Whether the same decision was already recorded.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     already: bool,
 }
@@ -87,8 +87,8 @@ async fn decide(
 }
 
 impl DecisionBody {
-    /// Reads the decision. Refuses what belongs to another one, because it would be lost without a
-    /// word.
+    /// Reads the decision. Refuses members that belong to another kind of decision, because they
+    /// would be lost silently.
     fn decision(self) -> Result<Decision, Problem> {
         let wrong = |pointer: &str, detail: &'static str| {
             Problem::malformed("The decision does not fit.").at(pointer, detail)
@@ -100,7 +100,7 @@ impl DecisionBody {
             (DecisionName::DenyWith, Some(message), None) => Ok(Decision::DenyWith { message }),
             (DecisionName::Edit, None, Some(arguments)) => Ok(Decision::Edit { arguments }),
             (DecisionName::DenyWith, None, _) => {
-                Err(wrong("/message", "A message belongs to deny_with."))
+                Err(wrong("/message", "The decision deny_with needs a message."))
             }
             (DecisionName::Edit, _, None) => Err(wrong("/arguments", "Arguments belong to edit.")),
             (_, Some(_), _) => Err(wrong("/message", "Only deny_with has a message.")),

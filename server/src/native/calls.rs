@@ -31,12 +31,12 @@ pub(super) fn routes() -> Vec<Route> {
     let decide = Access::Scope(TokenScope::Decide);
     vec![
         Route::get("/v1/calls/{call}", chat, row)
-            .says("Gives the ledger's row of a call.")
+            .says("Returns the ledger row of a call.")
             .gives::<LedgerRow>(StatusCode::OK, "The row."),
         Route::post("/v1/calls/{call}/resolve", decide, resolve)
-            .says("Records what the user has found out about a call whose effect was unknown.")
+            .says("Records whether a call whose effect was unknown took effect.")
             .takes::<ResolutionBody>()
-            .gives::<LedgerRow>(StatusCode::OK, "The row as it stands now.")
+            .gives::<LedgerRow>(StatusCode::OK, "The updated row.")
             .refuses(&[ProblemName::StillRuns, ProblemName::NotUnknown]),
         Route::get("/v1/tools", chat, tools)
             .says("Lists the tools.")
@@ -44,11 +44,11 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/v1/tools/{tool}/calls", Access::Scope(TokenScope::Tools), call)
             .begins()
             .waits(|limits| limits.completion_wait)
-            .says("Calls a tool without a model, and answers with the end of the call.")
-            .header("Idempotency-Key", "Makes the request harmless to repeat.")
-            .header("Madang-Ask", "Which person is asked for an approval: here, elsewhere or none.")
+            .says("Calls a tool without a model, and returns how the call ended.")
+            .header("Idempotency-Key", "Makes the request safe to repeat.")
+            .header("Madang-Ask", "Who is asked for an approval: `here`, `elsewhere` or `none`.")
             .takes::<CallBody>()
-            .gives::<CallAnswer>(StatusCode::OK, "The end, whatever the outcome is.")
+            .gives::<CallAnswer>(StatusCode::OK, "The call has ended, with any outcome.")
             .refuses(&[ProblemName::Busy, ProblemName::KeyReused, ProblemName::StillWaiting]),
     ]
 }
@@ -68,7 +68,7 @@ async fn row(
     Ok(json(&row_of(&shared, &caller, call_id(&call)?).await?))
 }
 
-/// What an unknown effect turned out to be.
+/// The effect that was found out.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ResolutionBody {
@@ -124,16 +124,16 @@ async fn tools(State(shared): State<Arc<Shared>>, _: Caller) -> Response {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct CallBody {
-    /// The arguments, an object.
+    /// The arguments, which must be an object.
     #[serde(default = "no_arguments")]
     arguments: Value,
-    /// The session behind whose last entry the call stands; one of its own by default.
+    /// The session to which the call is appended. If absent, a new one.
     session: Option<String>,
-    /// Which person is asked for an approval. It goes before the header.
+    /// Who is asked for an approval. It takes precedence over the header.
     ask: Option<Ask>,
     /// The language of questions and reasons.
     language: Option<LanguageTag>,
-    /// The user's time zone, an IANA name.
+    /// The IANA name of the user's time zone.
     time_zone: Option<Arc<str>>,
 }
 
@@ -146,10 +146,10 @@ fn no_arguments() -> Value {
 struct CallAnswer {
     call: CallId,
     session: SessionId,
-    /// The outcome as a model would read it.
+    /// The outcome as the text that a model would read.
     envelope: String,
     record: CallRecord,
-    /// Whether the ledger has this end.
+    /// Whether the ledger has recorded this end.
     is_recorded: bool,
 }
 

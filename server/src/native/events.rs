@@ -23,10 +23,10 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/sessions/{session}/events", Access::Scope(TokenScope::Chat), events)
-            .says("Streams the events of a chat: behind a cursor without a gap, or all from the beginning.")
-            .query("after", "The cursor behind which to go on.")
-            .header("Last-Event-ID", "The same; it goes before the query.")
-            .gives_text("text/event-stream", "The events, each with its cursor as its id.")
+            .says("Streams the events of a chat, from the beginning or after a cursor.")
+            .query("after", "The cursor after which to resume.")
+            .header("Last-Event-ID", "The same; it takes precedence over the query.")
+            .gives_text("text/event-stream", "The events, each with its cursor as the id.")
             .refuses(&[ProblemName::CursorAhead]),
     ]
 }
@@ -49,23 +49,23 @@ async fn events(
         };
         return Ok(stream.of_later(items, NativeMapper::default()));
     }
-    let items = behind(&session, after).await?;
+    let items = subscribed_after(&session, after).await?;
     Ok(stream.of(items, NativeMapper::default()))
 }
 
-/// Subscribes after a cursor that the session has. A reader with the cursor of another database
-/// would wait for ever.
-async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> {
+/// Subscribes after a cursor that the session has. A reader with a cursor of another database would
+/// wait forever.
+async fn subscribed_after(session: &Session, after: FeedCursor) -> Result<Items, Problem> {
     let items = session.subscribe_after(after).await?;
     if after.published.is_some_and(|(epoch, _)| epoch == items.epoch()) {
-        metrics::resumed("memory", "goes_on"); // this very feed has told it
+        metrics::resumed("memory", "goes_on"); // this very feed has published it
     } else {
         let end = session.view(ViewPage::NONE).await?.cursor.stored;
         if end < after.stored {
             metrics::resumed("store", "cursor_ahead");
             let problem = Problem::new(
                 ProblemName::CursorAhead,
-                "The chat does not reach to this cursor: it is of another database. Read it from the beginning.",
+                "The chat has no event at this cursor, which is of another database. Read the chat from the beginning.",
             );
             return Err(problem.with("cursor", end));
         }
@@ -74,10 +74,10 @@ async fn behind(session: &Session, after: FeedCursor) -> Result<Items, Problem> 
     Ok(Items::Session(Box::new(items)))
 }
 
-/// Reads the cursor of a reader that comes back. If it has none, that of the beginning.
+/// Reads the cursor from which a reader resumes, or that of the beginning if it has none.
 fn cursor(headers: &HeaderMap, query: &Query) -> Result<FeedCursor, Problem> {
     let wrong = |pointer: &str| {
-        let detail = "This is no cursor: give one as it was given.";
+        let detail = "This is not a cursor: send one as the server returned it.";
         Problem::malformed("The cursor cannot be read.").at(pointer, detail)
     };
     if let Some(id) = headers.get("last-event-id").filter(|id| !id.is_empty()) {

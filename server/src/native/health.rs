@@ -1,4 +1,4 @@
-//! Answers whether the process is alive, and whether it may serve.
+//! Returns whether the process is alive, and whether the server accepts requests.
 
 use std::sync::Arc;
 
@@ -23,38 +23,39 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/healthz", Access::Public, async || "ok")
-            .says("Answers as long as the process does.")
-            .gives_text("text/plain", "The word ok."),
+            .says("Returns `ok` while the process is alive.")
+            .gives_text("text/plain", "`ok`"),
         Route::get("/readyz", Access::Public, ready)
-            .says("Tells whether the server may take requests.")
-            .gives::<Readiness>(StatusCode::OK, "It may.")
+            .says("Returns whether the server accepts requests.")
+            .gives::<Readiness>(StatusCode::OK, "The server accepts requests.")
             .gives::<Readiness>(
                 StatusCode::SERVICE_UNAVAILABLE,
-                "It ends, or a part of it is broken.",
+                "The server is shutting down, or a part of it is unhealthy.",
             ),
         Route::get("/metrics", Access::Scope(TokenScope::Admin), metrics)
-            .says("Gives all metrics as Prometheus reads them, where the server keeps them.")
+            .says("Returns all metrics in the format of Prometheus, if metrics are enabled.")
             .gives_text("text/plain; version=0.0.4", "The metrics.")
             .refuses(&[ProblemName::NotFound]),
     ]
 }
 
-/// Whether the server may take requests.
+/// Whether the server accepts requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "status", rename_all = "snake_case")]
 enum Readiness {
-    /// It takes requests.
+    /// It accepts requests.
     Ready {
-        /// The chats that the last end cut off in mid-turn and that have not gone on yet.
+        /// The number of chats that the end of the last process cut off during a turn and that have
+        /// not resumed yet.
         interrupted: usize,
     },
-    /// It is about to end.
+    /// It is shutting down.
     Draining,
-    /// A part of it is broken.
+    /// A part of it is unhealthy.
     Unhealthy {
-        /// The part.
+        /// The name of the part.
         part: &'static str,
-        /// The model of the part, where it is one of several.
+        /// The model of the part, if there are several models.
         #[serde(skip_serializing_if = "Option::is_none")]
         model: Option<ModelName>,
     },

@@ -30,10 +30,13 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/inbox", decide, inbox)
             .says("Lists the open approval requests of the user, in all sessions.")
-            .query("after", "The `next` of the page before.")
-            .gives::<OpenRequests>(StatusCode::OK, "A page of them, the earliest to expire first."),
+            .query("after", "The `next` value of the previous page.")
+            .gives::<OpenRequests>(
+                StatusCode::OK,
+                "A page of the requests, those that expire first at the front.",
+            ),
         Route::get("/v1/inbox/events", decide, events)
-            .says("Streams the open approval requests of the user, and each change of them.")
+            .says("Streams the open approval requests of the user and every change to them.")
             .gives_text("text/event-stream", "A snapshot, and then each change."),
     ]
 }
@@ -42,7 +45,7 @@ pub(super) fn routes() -> Vec<Route> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct OpenRequests {
     approval_requests: Vec<Arc<ApprovalRequest>>,
-    /// Where the next page begins; null for the last.
+    /// The position of the next page; null for the last page.
     next: Option<String>,
 }
 
@@ -77,7 +80,7 @@ async fn inbox(
     caller: Caller,
     query: Query,
 ) -> Result<Response, Problem> {
-    let expected = "It is the `next` of the page before.";
+    let expected = "It is the `next` value of the previous page.";
     let after: Option<InboxPlace> = query.parse("after", expected)?;
     let mut inbox = shared.runtime.user_with_id(&caller.user).inbox().await?;
     match inbox.next().await {

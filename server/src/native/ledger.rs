@@ -37,12 +37,12 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/ledger", Access::Scope(TokenScope::Chat), rows)
             .says("Lists the calls of the user in the order of their proposals.")
-            .query("session", "Only those of this session.")
-            .query("after", "Only those behind this call: the `next` of the page before.")
-            .query("limit", "At most so many, 1 to 100.")
-            .query("all", "With `true` those of all users, for an admin.")
+            .query("session", "Only calls of this session.")
+            .query("after", "Only calls after this one: the `next` value of the previous page.")
+            .query("limit", "The maximum number of calls, 1 to 100.")
+            .query("all", "`true` returns the calls of all users; it needs the scope `admin`.")
             .gives::<LedgerPage>(StatusCode::OK, "A page of the ledger.")
-            .gives_as::<LedgerRow>(StatusCode::OK, LINES, "All of them, a row a line."),
+            .gives_as::<LedgerRow>(StatusCode::OK, LINES, "All rows, one on each line."),
     ]
 }
 
@@ -50,7 +50,7 @@ pub(super) fn routes() -> Vec<Route> {
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct LedgerPage {
     pub(super) calls: Vec<LedgerRow>,
-    /// Where the next page begins; null for the last.
+    /// The position of the next page; null for the last page.
     pub(super) next: Option<CallId>,
 }
 
@@ -98,7 +98,7 @@ async fn rows(
     Ok((headers, Body::new(body)).into_response())
 }
 
-/// Reads the page of these calls for which a query asks.
+/// Reads the page of these calls that a query asks for.
 ///
 /// # Errors
 /// Returns a problem if the query cannot be read, or if the store cannot.

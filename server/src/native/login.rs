@@ -1,5 +1,5 @@
-//! Exchanges a token for a cookie and its proof, ends such a login, and says for which user a
-//! credential speaks.
+//! Exchanges a token for a cookie and its proof, ends such a login, and returns the user of a
+//! credential.
 
 use std::{io, sync::Arc, time::Duration};
 
@@ -37,15 +37,15 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::post("/v1/login", Access::Public, login)
             .takes_a_token()
-            .says("Exchanges a token for a cookie, which scripts cannot read, and its other half, which goes in the header `Madang-Proof`.")
+            .says("Exchanges a token for a login: a cookie that scripts cannot read, and a proof that requests send as the header `Madang-Proof`.")
             .takes::<LoginBody>()
             .gives::<LoggedIn>(StatusCode::OK, "The cookie is set.")
             .refuses(&[ProblemName::Unauthorized, ProblemName::Scope]),
         Route::post("/v1/logout", Access::Caller, logout)
-            .says("Ends the login, and removes the cookie from the browser.")
-            .gives_nothing(StatusCode::NO_CONTENT, "The login counts no more."),
+            .says("Ends the login and removes the cookie from the browser.")
+            .gives_nothing(StatusCode::NO_CONTENT, "The login has ended."),
         Route::get("/v1/me", Access::Caller, me)
-            .says("Tells which user the credential speaks for, and what it may do.")
+            .says("Returns the user of the credential and its scopes.")
             .gives::<Me>(StatusCode::OK, "The user."),
     ]
 }
@@ -58,14 +58,14 @@ struct LoginBody {
     token: String,
 }
 
-/// The half of a login that no browser sends by itself.
+/// The part of a login that a browser does not send by itself.
 #[derive(Serialize, JsonSchema)]
 struct LoggedIn {
-    /// The value of the header `Madang-Proof`, without which the cookie does not count.
+    /// The value of the header `Madang-Proof`, without which the cookie is not accepted.
     proof: String,
 }
 
-/// Which user a credential speaks for.
+/// The user of a credential.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Me {
     /// The user.
@@ -73,9 +73,9 @@ struct Me {
     user: UserId,
     /// The name of the token.
     token: Arc<str>,
-    /// What it may do.
+    /// The scopes of the credential.
     scopes: TokenScopes,
-    /// The language that the request names for questions and reasons, else English.
+    /// The language that the request names for questions and reasons, otherwise English.
     language: &'static str,
 }
 

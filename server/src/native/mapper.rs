@@ -1,4 +1,4 @@
-//! Writes the items of a native stream: the events as they are, with their cursor.
+//! Writes the items of a native stream: the events unchanged, with their cursors.
 
 use madang::{
     TurnId,
@@ -106,8 +106,8 @@ impl Mapper for InboxMapper {
     }
 }
 
-/// Says why the stream ends, and when to come back. Only native readers are told, because they know
-/// their cursor.
+/// Writes why the stream ends, and when to reconnect. Only native readers receive this, because
+/// they know their cursor.
 fn bye(cut: Cut, out: &mut Frames) -> Then {
     let data = json!({ "type": "bye", "reason": cut.name(), "retry_ms": cut.retry_ms() });
     out.event(None, &data);

@@ -1,4 +1,4 @@
-//! Explains the types of problems, each at the address that its problems have as their type.
+//! Explains the problem types, each at the address that its problems have as `type`.
 
 use axum::{http::StatusCode, response::Response};
 use schemars::JsonSchema;
@@ -14,20 +14,20 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/problems/{name}", Access::Public, problem)
-            .says("Tells what a type of problem means.")
-            .gives::<ProblemType>(StatusCode::OK, "The type.")
+            .says("Returns the meaning of a problem type.")
+            .gives::<ProblemType>(StatusCode::OK, "The problem type.")
             .refuses(&[ProblemName::NotFound]),
     ]
 }
 
-/// What a type of problem means.
+/// The meaning of a problem type.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ProblemType {
     name: &'static str,
     title: &'static str,
     /// The status of its answers.
     status: u16,
-    /// Whether the very same request can succeed later.
+    /// Whether the same request can succeed later.
     may_be_repeated: bool,
 }
 

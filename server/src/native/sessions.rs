@@ -38,41 +38,41 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::post("/v1/sessions", chat, open)
             .begins()
-            .says("Opens a session, or finds the user's own under this id.")
+            .says("Opens a session, or returns the user's existing one with this id.")
             .takes::<OpenBody>()
-            .gives::<OpenedSession>(StatusCode::CREATED, "It was opened.")
-            .gives::<OpenedSession>(StatusCode::OK, "The user had it already."),
+            .gives::<OpenedSession>(StatusCode::CREATED, "The session was opened.")
+            .gives::<OpenedSession>(StatusCode::OK, "The user already had the session."),
         Route::get("/v1/sessions", chat, list)
             .says("Lists the user's chats, newest first.")
-            .query("before", "The `next` of the page before.")
-            .query("limit", "At most so many, 1 to 100.")
+            .query("before", "The `next` value of the previous page.")
+            .query("limit", "The maximum number of entries, 1 to 100.")
             .gives::<SessionList>(StatusCode::OK, "A page of the list."),
         Route::get("/v1/sessions/{session}", chat, view)
-            .says("Gives what a screen shows of a chat, with its last messages. Streams go on behind its cursor without a gap.")
-            .query("before", "The `earlier` of another page: the messages before it.")
+            .says("Returns the view of a chat with its last messages. A stream that starts after its cursor misses nothing.")
+            .query("before", "The `earlier` value of another page, to get the messages before it.")
             .gives::<SessionAnswer>(StatusCode::OK, "The view."),
         Route::post("/v1/sessions/{session}/clear", chat, clear)
             .begins()
-            .says("Begins the chat anew. Stored messages and the ledger stay.")
-            .gives_nothing(StatusCode::NO_CONTENT, "It is cleared.")
+            .says("Clears the chat. Stored messages and the ledger are kept.")
+            .gives_nothing(StatusCode::NO_CONTENT, "The chat is cleared.")
             .refuses(&[ProblemName::Busy]),
         Route::get("/v1/sessions/{session}/standing-approvals", chat, standing)
-            .says("Lists the tools that run without a question in this chat.")
-            .query("after", "The `next` of the page before.")
-            .query("limit", "At most so many, 1 to 100.")
+            .says("Lists the standing approvals of this chat.")
+            .query("after", "The `next` value of the previous page.")
+            .query("limit", "The maximum number of entries, 1 to 100.")
             .gives::<StandingApprovals>(StatusCode::OK, "A page of the standing approvals."),
         Route::delete("/v1/sessions/{session}/standing-approvals/{tool}", decide, revoke)
             .says("Ends the standing approvals of a tool in this chat.")
-            .gives_nothing(StatusCode::NO_CONTENT, "None stands any more."),
+            .gives_nothing(StatusCode::NO_CONTENT, "The standing approvals have ended."),
         Route::get("/v1/sessions/{session}/unresolved", chat, unresolved)
             .says("Lists the calls of this chat whose effect is unknown.")
-            .query("after", "The `next` of the page before.")
-            .query("limit", "At most so many, 1 to 100.")
+            .query("after", "The `next` value of the previous page.")
+            .query("limit", "The maximum number of entries, 1 to 100.")
             .gives::<LedgerPage>(StatusCode::OK, "A page of the calls."),
         Route::get("/v1/sessions/{session}/ledger/verify", chat, verify)
-            .says("Checks whether the ledger of this chat is what was written.")
-            .query("head", "The head of an earlier check, kept by the client.")
-            .gives::<Verified>(StatusCode::OK, "It is, as far as can be seen.")
+            .says("Verifies the ledger of this chat.")
+            .query("head", "The head that an earlier check returned and the client kept.")
+            .gives::<Verified>(StatusCode::OK, "No fault was found.")
             .refuses(&[ProblemName::LedgerBroken]),
     ]
 }
@@ -81,7 +81,7 @@ pub(super) fn routes() -> Vec<Route> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct OpenBody {
-    /// The id; a random one where none is given, which others cannot guess.
+    /// The id. If absent, a random one, which others cannot guess.
     id: Option<String>,
 }
 
@@ -90,7 +90,7 @@ struct OpenBody {
 struct OpenedSession {
     session: String,
     user: UserId,
-    /// The moment, where it was opened now.
+    /// The time of the opening, if this request opened it.
     #[serde(skip_serializing_if = "Option::is_none")]
     opened_at: Option<Timestamp>,
 }
@@ -115,7 +115,7 @@ async fn open(
 #[derive(Debug, Serialize, JsonSchema)]
 struct SessionList {
     sessions: Vec<SessionSummary>,
-    /// Where the next page begins; null for the last.
+    /// The position of the next page; null for the last page.
     next: Option<String>,
 }
 
@@ -125,7 +125,7 @@ async fn list(
     query: Query,
 ) -> Result<Response, Problem> {
     let limit = query.limit(shared.limits.max_page.min(SessionPage::MAX_SESSIONS))?;
-    let expected = "It is the `next` of the page before.";
+    let expected = "It is the `next` value of the previous page.";
     let before: Option<SessionCursor> = query.parse("before", expected)?;
     let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected))?;
     let page = before.into_iter().fold(page, SessionPage::after);
@@ -135,16 +135,16 @@ async fn list(
     Ok(json(&SessionList { sessions, next }))
 }
 
-/// What a screen shows of a chat.
+/// The view of a chat.
 #[derive(Debug, Serialize, JsonSchema)]
 struct SessionAnswer {
     session: String,
-    /// Where a stream goes on.
+    /// The cursor after which a stream continues.
     cursor: FeedCursor,
-    /// The name of the feed in the cursor.
+    /// The epoch of the feed in the cursor.
     epoch: Option<String>,
     messages: Vec<ChatMessage>,
-    /// Where the page before begins: its `before`. Null where the chat begins with these messages.
+    /// The value of `before` for the previous page; null if the chat begins with these messages.
     earlier: Option<u64>,
     is_streaming: bool,
     streaming_text: Option<String>,
@@ -173,12 +173,12 @@ async fn view(
     }))
 }
 
-/// Reads for which page of a chat a query asks.
+/// Reads which page of a chat a query asks for.
 ///
 /// # Errors
 /// Returns a problem if `before` is not a number.
 pub(crate) fn page(shared: &Shared, query: &Query) -> Result<ViewPage, Problem> {
-    let before = query.parse("before", "It is the `earlier` of another page.")?;
+    let before = query.parse("before", "It is the `earlier` value of another page.")?;
     Ok(before.into_iter().fold(ViewPage::of(shared.limits.max_page_bytes), ViewPage::before))
 }
 
@@ -191,7 +191,7 @@ async fn clear(OwnSession(session): OwnSession) -> Result<StatusCode, Problem> {
 #[derive(Debug, Serialize, JsonSchema)]
 struct StandingApprovals {
     standing_approvals: Vec<StandingApproval>,
-    /// Where the next page begins; null for the last.
+    /// The position of the next page; null for the last page.
     next: Option<CallId>,
 }
 
@@ -223,14 +223,15 @@ async fn unresolved(
     Ok(json(&ledger::page(&shared, filter, &query).await?))
 }
 
-/// What a check of the ledger found.
+/// The result of verifying a ledger.
 #[derive(Debug, Serialize, JsonSchema)]
 struct Verified {
     calls: usize,
     transitions: u64,
-    /// The transitions before the head that was kept: nothing of them was changed.
+    /// The number of transitions before the head that the client kept, none of which was changed.
     vouched_for: u64,
-    /// Kept elsewhere, it proves later that nothing before it was changed.
+    /// The head of the hash chain. If it is kept elsewhere, it proves later that nothing before it
+    /// was changed.
     head: Digest,
 }
 

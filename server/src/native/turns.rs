@@ -38,14 +38,14 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/v1/sessions/{session}/turns", chat, begin)
             .begins()
             .waits(|limits| limits.max_wait)
-            .says("Begins a turn with the user's text, or finds the one that was begun under the same key.")
-            .header("Idempotency-Key", "Makes the request harmless to repeat.")
-            .header("Madang-Ask", "Which person is asked for approvals: here, elsewhere or none.")
-            .header("Prefer", "wait=N waits up to N seconds for the end of the turn.")
+            .says("Begins a turn with the user's text, or returns the one that began under the same key.")
+            .header("Idempotency-Key", "Makes the request safe to repeat.")
+            .header("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
+            .header("Prefer", "`wait=N` waits up to N seconds for the end of the turn.")
             .takes::<TurnBody>()
-            .gives::<AcceptedTurn>(StatusCode::ACCEPTED, "It began.")
-            .gives::<EndedTurn>(StatusCode::OK, "It ended while the answer waited.")
-            .gives_text("text/event-stream", "Its events, for a client that accepts such a stream.")
+            .gives::<AcceptedTurn>(StatusCode::ACCEPTED, "The turn has begun.")
+            .gives::<EndedTurn>(StatusCode::OK, "The turn ended while the request waited.")
+            .gives_text("text/event-stream", "The events of the turn, for a client that accepts such a stream.")
             .refuses(&[
                 ProblemName::Busy,
                 ProblemName::KeyReused,
@@ -53,11 +53,11 @@ pub(super) fn routes() -> Vec<Route> {
                 ProblemName::NoModel,
             ]),
         Route::get("/v1/sessions/{session}/turns/{turn}", chat, status)
-            .says("Tells how a turn stands.")
-            .gives::<TurnAnswer>(StatusCode::OK, "Its state."),
+            .says("Returns the status of a turn.")
+            .gives::<TurnAnswer>(StatusCode::OK, "The status."),
         Route::post("/v1/sessions/{session}/turns/{turn}/dismiss", chat, dismiss)
-            .says("Dismisses a turn. One that is over stays as it is.")
-            .gives::<DismissedTurn>(StatusCode::OK, "Whether this dismissed it."),
+            .says("Dismisses a turn. A turn that has ended is not changed.")
+            .gives::<DismissedTurn>(StatusCode::OK, "Whether this request dismissed the turn."),
     ]
 }
 
@@ -69,30 +69,30 @@ struct TurnBody {
     text: Arc<str>,
     /// The language of questions and reasons.
     language: Option<LanguageTag>,
-    /// The user's time zone, an IANA name.
+    /// The IANA name of the user's time zone.
     time_zone: Option<Arc<str>>,
-    /// The model that is asked, by its name here.
+    /// The name of the model to use, as the server lists it.
     model: Option<ModelName>,
-    /// Which person is asked for approvals. It goes before the header.
+    /// Who is asked for approvals. It takes precedence over the header.
     ask: Option<Ask>,
-    /// What a dismissal does.
+    /// The effect of a dismissal.
     on_dismiss: Option<OnDismiss>,
-    /// What the model reads behind the system text, in this turn alone.
+    /// A text that the model reads after the system text, in this turn only.
     instructions: Option<Arc<str>>,
-    /// Whether the text takes the place of a question that is open.
+    /// Whether the text replaces an open question.
     #[serde(default)]
     supersede: bool,
 }
 
-/// A turn that began.
+/// A turn that has begun.
 #[derive(Debug, Serialize, JsonSchema)]
 struct AcceptedTurn {
     turn: TurnId,
     session: String,
     key: Option<IdempotencyKey>,
-    /// Where its events are.
+    /// The path of its events.
     events: String,
-    /// The turn whose question it took the place of.
+    /// The turn whose open question it replaced.
     #[serde(skip_serializing_if = "Option::is_none")]
     superseded: Option<TurnId>,
 }
@@ -177,7 +177,7 @@ fn located(response: Response, session: &Session, turn: TurnId) -> Response {
 /// of a failure.
 const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// How a turn stands.
+/// The status of a turn.
 #[derive(Debug, Serialize, JsonSchema)]
 struct TurnAnswer {
     turn: TurnId,
@@ -193,7 +193,7 @@ struct TurnAnswer {
     approval_request: Option<Box<ApprovalRequest>>,
     /// The cursor of its first event.
     first: EventCursor,
-    /// The cursor of its last event until now.
+    /// The cursor of its last event so far.
     last: EventCursor,
 }
 

@@ -65,14 +65,14 @@ pub(crate) fn routes() -> Vec<Route> {
             .begins()
             .waits(|limits| limits.completion_wait)
             .takes_histories()
-            .says("Answers the last message of the user, as OpenAI's Chat Completions do.")
-            .header("Idempotency-Key", "Makes the request harmless to repeat.")
-            .header("Madang-Ask", "Which person is asked for approvals: elsewhere or none.")
-            .header("Madang-Session", "The chat to go on with.")
+            .says("Answers the last message of the user, for clients of OpenAI's Chat Completions.")
+            .header("Idempotency-Key", "Makes the request safe to repeat.")
+            .header("Madang-Ask", "Who is asked for approvals: `elsewhere` or `none`.")
+            .header("Madang-Session", "The chat to continue.")
             .takes::<ForeignObject>()
             .gives::<ForeignObject>(
                 StatusCode::OK,
-                "The completion; a stream of chunks where that is asked for.",
+                "The completion, or a stream of chunks if the request asks for it.",
             )
             .refuses(&[
                 ProblemName::UnsupportedParameter,

@@ -21,10 +21,10 @@ pub(super) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     vec![
         Route::get("/v1/models", chat, list)
-            .says("Lists the models, as OpenAI's clients read it.")
+            .says("Lists the models in the form of OpenAI's API.")
             .gives::<ModelList>(StatusCode::OK, "The models."),
         Route::get("/v1/models/{model}", chat, one)
-            .says("Describes a model, as OpenAI's clients read it.")
+            .says("Describes a model in the form of OpenAI's API.")
             .gives::<ModelEntry>(StatusCode::OK, "The model."),
     ]
 }

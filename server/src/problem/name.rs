@@ -44,7 +44,7 @@ problems! {
     /// The request cannot be read.
     Malformed, "malformed", BAD_REQUEST, false, "The request cannot be read";
     /// The request asks for what this server does not offer.
-    UnsupportedParameter, "unsupported-parameter", BAD_REQUEST, false, "The request asks for what is not offered";
+    UnsupportedParameter, "unsupported-parameter", BAD_REQUEST, false, "The request asks for something that is not supported";
     /// No valid credential came with the request.
     Unauthorized, "unauthorized", UNAUTHORIZED, false, "A token is needed";
     /// The credential does not have the scope.
@@ -55,10 +55,10 @@ problems! {
     Origin, "origin", FORBIDDEN, false, "The request comes from another site";
     /// There is no such thing, or it is another user's.
     NotFound, "not-found", NOT_FOUND, false, "Not found";
-    /// The path has other methods.
-    MethodNotAllowed, "method-not-allowed", METHOD_NOT_ALLOWED, false, "This path has other methods";
-    /// The client does not take what the path answers with.
-    NotAcceptable, "not-acceptable", NOT_ACCEPTABLE, false, "The answer has another form";
+    /// The path does not allow this method.
+    MethodNotAllowed, "method-not-allowed", METHOD_NOT_ALLOWED, false, "The path does not allow this method";
+    /// The client does not accept the form of the path's answers.
+    NotAcceptable, "not-acceptable", NOT_ACCEPTABLE, false, "The client does not accept the form of the answer";
     /// The body did not come in time.
     TooSlow, "too-slow", REQUEST_TIMEOUT, true, "The request came too slowly";
     /// A turn or call runs.
@@ -70,12 +70,12 @@ problems! {
     /// The effect of the call is known.
     NotUnknown, "not-unknown", CONFLICT, false, "The effect of the call is known";
     /// The cursor is after the end of the chat.
-    CursorAhead, "cursor-ahead", CONFLICT, false, "The cursor is behind the end of the chat";
+    CursorAhead, "cursor-ahead", CONFLICT, false, "The cursor is after the end of the chat";
     /// The ledger is not what was written.
     LedgerBroken, "ledger-broken", CONFLICT, false, "The ledger is not what was written";
     /// A text or body is too long.
     TooLong, "too-long", PAYLOAD_TOO_LARGE, false, "Too long";
-    /// The body is no JSON.
+    /// The body is not JSON.
     UnsupportedMediaType, "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, false, "The body is not JSON";
     /// The text is empty.
     Empty, "empty", UNPROCESSABLE_ENTITY, false, "The text is empty";
@@ -92,7 +92,7 @@ problems! {
     /// The server has no model.
     NoModel, "no-model", NOT_IMPLEMENTED, false, "There is no model";
     /// A bound of the whole server is reached.
-    Overloaded, "overloaded", SERVICE_UNAVAILABLE, true, "The server has too much to do";
+    Overloaded, "overloaded", SERVICE_UNAVAILABLE, true, "The server is overloaded";
     /// The server is about to end.
     Draining, "draining", SERVICE_UNAVAILABLE, true, "The server is about to restart";
     /// The store cannot be reached.
