@@ -19,7 +19,7 @@ pub(crate) fn json(value: &impl Serialize) -> Response {
     json_text(serde_json::to_vec(value).expect("an answer of ours has text keys").into())
 }
 
-/// Answers with JSON that is written already, which no cache keeps.
+/// Answers with JSON that is already serialized, which no cache keeps.
 pub(crate) fn json_text(text: Bytes) -> Response {
     let headers = [(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")];
     (headers, Body::from(text)).into_response()

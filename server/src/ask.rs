@@ -21,7 +21,7 @@ pub enum Ask {
 }
 
 impl Ask {
-    /// The header that says it.
+    /// The header that states it.
     pub(crate) const HEADER: &'static str = "madang-ask";
 
     /// Reads the value of the header.

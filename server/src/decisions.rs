@@ -27,7 +27,7 @@ pub(crate) enum Counts {
 /// twice.
 ///
 /// # Errors
-/// Returns a problem that says why the decision does not count, and what was decided in its place.
+/// Returns a problem that says why the decision was not accepted, and what was decided instead.
 pub(crate) async fn decide(
     shared: &Shared,
     caller: &Caller,
@@ -56,9 +56,8 @@ pub(crate) async fn decide(
 /// How long a session that woke may take to ask again, and another decision to be recorded.
 const DECIDED_WITHIN: Duration = Duration::from_secs(5);
 
-/// Decides about a request. One that is open in the ledger and not in this process is in a state
-/// that passes: another decision is on its way into the ledger, or the session still sleeps after a
-/// start.
+/// Decides about a request. A request that is open in the ledger and not in this process is in a
+/// transient state: another decision is being recorded, or the session still sleeps after a start.
 async fn decide_in_time(
     shared: &Shared,
     user: &UserId,
@@ -110,7 +109,7 @@ async fn decided_before(
     Err(became(&row, error.into()))
 }
 
-/// Adds to a problem what became of the request.
+/// Adds the end of the request to a problem.
 fn became(row: &LedgerRow, problem: Problem) -> Problem {
     #[derive(serde::Serialize)]
     struct Decided {

@@ -19,7 +19,7 @@ use crate::{
     state::Shared,
 };
 
-/// A turn that ended while its answer waited.
+/// A turn that ended while the request waited.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct EndedTurn {
     pub(crate) turn: TurnId,
@@ -27,7 +27,7 @@ pub(crate) struct EndedTurn {
     pub(crate) ending: TurnEnding,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) error: Option<FailedTurn>,
-    /// The model's messages, with a blank line where tools ran between two.
+    /// The model's messages, with a blank line between two if tools ran between them.
     pub(crate) text: String,
     pub(crate) calls: Vec<CallRecord>,
     pub(crate) usage: Usage,
@@ -38,7 +38,7 @@ pub(crate) struct EndedTurn {
 pub(crate) struct FailedTurn {
     #[serde(flatten)]
     pub(crate) error: TurnError,
-    /// The same in words.
+    /// The error message.
     pub(crate) text: String,
 }
 

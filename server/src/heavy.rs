@@ -1,11 +1,11 @@
-//! Runs work that grows with what a client sends or has stored. Much of it runs on a thread on
-//! which it holds up nobody.
+//! Runs work that grows with the data that a client sends or has stored. Long work runs on a thread
+//! for blocking work, where it delays nobody.
 
 /// How many bytes a worker thread reads, hashes or compares in about a millisecond.
 const LIGHT_BYTES: usize = 64 * 1024;
 
-/// Does work on this many bytes. If they are many, it runs on a thread for blocking work, and
-/// others are answered meanwhile.
+/// Does work on this many bytes. If they are many, it runs on a thread for blocking work, so that
+/// other requests are answered in the meantime.
 pub(crate) async fn run<T: Send + 'static>(
     bytes: usize,
     work: impl FnOnce() -> T + Send + 'static,

@@ -1,8 +1,9 @@
-//! Serves Madang over HTTP: chats, approvals and tools, with streams that survive the server's end.
+//! Serves Madang over HTTP: chats, approvals and tools, with streams that can be resumed after a
+//! restart of the server.
 //!
 //! A [`Server`] serves a [`Runtime`](madang::Runtime). It listens by itself ([`Server::serve`]), or
 //! its [`router`](Server::router) is merged into another application. A request that a client sends
-//! twice under one key is carried out once. A stream goes on after the last cursor that its reader
+//! twice under one key is carried out once. A stream resumes after the last cursor that its reader
 //! has, and a person decides about an approval request on any device.
 //!
 //! Invariants:

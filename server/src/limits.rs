@@ -6,15 +6,15 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServerLimits {
-    /// Connections at once. Beyond them, the oldest idle one gives way. The default allows ten
-    /// thousand open streams and some more. There are never more than the process may have open
-    /// files, less 512 for the store, the model and the refusals.
+    /// Connections at once. Above this, the oldest idle connection is closed. The default allows
+    /// ten thousand open streams and some more. The number is lowered to the open-file limit of the
+    /// process minus 512, which are left for the store, the model and refusals.
     pub max_connections: usize,
     /// Connections at once of one address, or of one subscriber's network of IPv6. They are counted
     /// if the server speaks TLS itself. If it does not, addresses are those of this machine or of a
-    /// proxy. A third of all connections, so an office fits.
+    /// proxy. The default is a third of all connections, enough for an office.
     pub max_connections_per_address: usize,
-    /// Connections at once on which no caller is answered. Beyond them, the oldest gives way. They
+    /// Connections at once without an authenticated request. Above this, the oldest is closed. They
     /// need no credential, and one with half a request takes 40 KB.
     pub max_idle_connections: usize,
     /// Streams at once. Fewer than connections, so that other requests find a permit.
@@ -30,7 +30,8 @@ pub struct ServerLimits {
     pub head_timeout: Duration,
     /// Bytes of a body. A text has at most 64 KiB, and JSON makes up to six bytes of one.
     pub max_body_bytes: usize,
-    /// Bytes of a login's body. A token has some forty. It is not known yet who sends it.
+    /// Bytes of a login's body. A token has about forty bytes, and the sender is not yet
+    /// authenticated.
     pub max_login_body_bytes: usize,
     /// Bytes of a body with a client's history. Such clients send all of it each time.
     pub max_history_body_bytes: usize,
@@ -39,40 +40,41 @@ pub struct ServerLimits {
     /// Values of a body: fifteen thousand messages with their parts. Read into a tree, each takes
     /// some hundred bytes.
     pub max_body_values: usize,
-    /// Bytes of bodies that came for one user and are not read yet: two of the longest. Short ones
-    /// do not count.
+    /// Bytes of bodies that arrived for one user and are not parsed yet: two of the longest. Short
+    /// ones do not count.
     pub max_incoming_bytes_per_user: usize,
-    /// Bytes of all bodies that came and are not read yet. Read into values, they may take three
-    /// times as much.
+    /// Bytes of all bodies that arrived and are not parsed yet. Parsed into values, they may take
+    /// three times as much.
     pub max_incoming_bytes: usize,
     /// How long a body may take.
     pub body_timeout: Duration,
-    /// How long a stream reads nothing after a piece of text. 40 ms make at most 25 pieces a
-    /// second, which look like speech to an eye and save a third of the work.
+    /// How long a stream pauses after a piece of text. 40 ms make at most 25 pieces a second, which
+    /// look continuous and save a third of the work.
     pub text_pace: Duration,
-    /// How long a stream is silent before it sends a comment. Proxies give up after 30 to 60 s.
+    /// How long a stream is silent before it sends a comment. Proxies close silent streams after 30
+    /// to 60 s.
     pub keep_alive: Duration,
-    /// How long a stream lives: an hour, so that no reader stays on an old connection for ever.
+    /// How long a stream lives: an hour, so that no reader stays on an old connection forever.
     pub stream_life: Duration,
     /// Bytes that the kernel keeps unsent for a connection. A reader that does not read then costs
     /// little, and receives what is new at once when it reads again.
     pub max_unsent_bytes: u32,
-    /// How long bytes may wait for a peer that takes none before the connection ends.
+    /// How long bytes may wait for a peer that does not read before the connection ends.
     pub stall_timeout: Duration,
-    /// Bytes of answers on their way to one user, which its readers have not taken. Each of sixty
-    /// slow readers has a page.
+    /// Bytes of answers on their way to one user that its readers have not taken: a page for each
+    /// of sixty slow readers.
     pub max_outgoing_bytes_per_user: usize,
-    /// Bytes of answers on their way to all users. Eight users whose readers take nothing leave
-    /// room for every other user.
+    /// Bytes of answers on their way to all users. Eight users whose readers do not read leave room
+    /// for all other users.
     pub max_outgoing_bytes: usize,
-    /// Bytes of an event. Readers fail at frames of megabytes. The data of a larger call is left
-    /// out of its event.
+    /// Bytes of an event. Some clients fail on frames of several megabytes. The data of a larger
+    /// call is left out of its event.
     pub max_event_bytes: usize,
     /// Bytes of a piece of text in one frame.
     pub max_text_frame_bytes: usize,
-    /// How long a request may take to be answered: as long as the store may take, and as a person
-    /// looks at a screen. The time of its body, and the time that its route waits for a turn or a
-    /// call, are added.
+    /// How long a request may take to be answered: as long as the store may take, and as long as a
+    /// person looks at a screen. The time of its body, and the time that its route waits for a turn
+    /// or a call, are added.
     pub answer_timeout: Duration,
     /// The longest that a request may wait for the end of its turn: as long as proxies allow.
     pub max_wait: Duration,
@@ -89,27 +91,27 @@ pub struct ServerLimits {
     pub service_requests_per_second: u32,
     /// Requests that one service may send at once.
     pub service_request_burst: u32,
-    /// Chats that one user makes in a minute, after the burst. Each stays in the store for ever. A
-    /// person makes a few in an hour, and a program that sends one text for each waits longer for
+    /// Chats that one user creates in a minute, after the burst. Each stays in the store forever. A
+    /// person creates a few in an hour, and a program that sends one text in each waits longer for
     /// the model.
     pub new_chats_per_minute: u32,
-    /// Chats that one user may make at once, enough for a program that goes through a long list.
+    /// Chats that one user may create at once, enough for a program that processes a long list.
     pub new_chat_burst: u32,
     /// Wrong credentials of one address in a minute, enough for a person who mistypes.
     pub wrong_credentials_per_minute: u32,
-    /// Users, services and addresses that each rate remembers. The one whose rate would be free
-    /// first is forgotten.
+    /// Users, services and addresses that each rate remembers. The one that is forgotten is that
+    /// whose rate would be free first.
     pub max_remembered_rates: usize,
     /// Sessions at once of MCP clients whose revision has sessions. Each keeps a task and some
     /// queues.
     pub max_mcp_sessions: usize,
     /// Such sessions of one user: the clients of a person, each with several windows.
     pub max_mcp_sessions_per_user: usize,
-    /// How long such a session is kept without a request or stream. Clients that leave seldom say
-    /// so.
+    /// How long such a session is kept without a request or stream. Clients rarely announce that
+    /// they leave.
     pub mcp_session_idle: Duration,
     /// How long an answer to an MCP client waits for its end before its head is sent. Clients and
-    /// proxies give up if not even a head comes.
+    /// proxies give up if no head arrives.
     pub mcp_head_patience: Duration,
     /// How often the file of tokens is looked at. A removed token is refused after this time.
     pub token_poll: Duration,
@@ -117,20 +119,20 @@ pub struct ServerLimits {
     pub cookie_life: Duration,
     /// Sessions or calls in one answer.
     pub max_page: usize,
-    /// Bytes of the entries or calls in one answer: some hundred messages. One comes however long
-    /// it is.
+    /// Bytes of the entries or calls in one answer: some hundred messages. The first is returned
+    /// whatever its length.
     pub max_page_bytes: usize,
     /// Messages of a client's history that a new session takes over.
     pub max_import_messages: usize,
     /// Bytes of a client's history that a new session takes over.
     pub max_import_bytes: usize,
-    /// The shortest time after which readers come back. A restart takes longer.
+    /// The shortest time after which readers reconnect. A restart takes longer.
     pub min_retry: Duration,
-    /// The longest time after which readers come back. They come at different moments between the
-    /// two.
+    /// The longest time after which readers reconnect. They reconnect at different times between
+    /// the two.
     pub max_retry: Duration,
-    /// How long connections may take to close after the runtime has ended. A reader that takes
-    /// nothing holds up the end no longer.
+    /// How long connections may take to close after the runtime has ended. A reader that does not
+    /// read cannot delay the end any longer.
     pub goodbye_timeout: Duration,
 }
 

@@ -22,11 +22,11 @@ const INBOX_WAITING: &str = "madang.server.inbox.waiting";
 
 /// What each counter counts.
 const COUNTERS: [(&str, &str); 6] = [
-    (RESUMES, "streams that go on behind a cursor, by where they read on and how it went"),
+    (RESUMES, "streams that resume after a cursor, by source and result"),
     (LAGGED, "events that slow readers missed in memory"),
     (REWRITES, "messages that differ from what was streamed of them"),
     (REFUSED, "requests that ended with a problem, by its name"),
-    (AUTH_FAILURES, "requests without a credential that counts, by kind"),
+    (AUTH_FAILURES, "requests without a valid credential, by kind"),
     (DECISIONS, "decisions about approval requests, by surface and outcome"),
 ];
 /// What each gauge measures.
@@ -99,7 +99,7 @@ pub(crate) fn refused(name: &'static str) {
     counter!(REFUSED, "name" => name).increment(1);
 }
 
-/// Counts a request without a credential that counts.
+/// Counts a request without a valid credential.
 pub(crate) fn auth_failed(kind: &'static str) {
     counter!(AUTH_FAILURES, "kind" => kind).increment(1);
 }
@@ -109,8 +109,8 @@ pub(crate) fn decided(surface: &'static str, outcome: &'static str) {
     counter!(DECISIONS, "surface" => surface, "outcome" => outcome).increment(1);
 }
 
-/// Counts a stream that should go on after a cursor: from memory or from the store, and whether it
-/// does.
+/// Counts a stream that resumes after a cursor: from memory or from the store, and whether it
+/// could.
 pub(crate) fn resumed(from: &'static str, outcome: &'static str) {
     counter!(RESUMES, "from" => from, "outcome" => outcome).increment(1);
 }
@@ -120,8 +120,8 @@ pub(crate) fn lagged(events: u64) {
     counter!(LAGGED).increment(events);
 }
 
-/// Counts a message that differs from what a surface has streamed of it. It stays at 0 while models
-/// keep their word.
+/// Counts a message that differs from what a surface has streamed of it. It stays at 0 unless a
+/// model is faulty.
 pub(crate) fn rewritten(surface: &'static str) {
     counter!(REWRITES, "surface" => surface).increment(1);
 }

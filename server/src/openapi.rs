@@ -1,4 +1,4 @@
-//! Describes the interface as OpenAPI 3.1, from the table of routes and from the types themselves.
+//! Describes the API as OpenAPI 3.1, from the table of routes and from the types themselves.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +10,25 @@ use crate::{
     route::{Access, Route},
 };
 
-/// What each answer with a problem has; some have more members.
+/// The members of every problem; some problems have more.
 #[derive(JsonSchema)]
 #[schemars(rename = "Problem")]
 #[expect(dead_code, reason = "only its schema is used")]
 struct ProblemBody {
     /// The kind: `/problems/` and its name.
     r#type: String,
-    /// The kind in words.
+    /// The title of the kind.
     title: String,
     status: u16,
     /// What is wrong with this request, in English.
     detail: String,
-    /// The places of the request where something is wrong.
+    /// The places in the request where something is wrong.
     problems: Option<Vec<ProblemPlace>>,
-    /// Names the request in the log.
+    /// The name of the request in the log.
     trace: String,
 }
 
-/// A place of a request where something is wrong.
+/// A place in a request where something is wrong.
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "only its schema is used")]
 struct ProblemPlace {

@@ -1,5 +1,4 @@
-//! The options of a server: credentials, origins, bounds, and what the program brings in addition
-//! to the runtime.
+//! The options of a server: credentials, origins, limits, and what the program adds to the runtime.
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
@@ -53,18 +52,19 @@ pub struct ServerOptions {
     pub(crate) extras: Extras,
 }
 
-/// What becomes of a turn if the client that began it leaves its stream.
+/// What happens to a turn if the client that began it closes the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum OnDisconnect {
-    /// The turn goes on, and the client may come back. A lost connection is not a wish.
+    /// The turn continues, and the client may reconnect. A lost connection does not mean that the
+    /// user wants to stop.
     #[default]
     Continue,
     /// The turn is dismissed.
     Dismiss,
 }
 
-/// What the program brings in addition to the runtime.
+/// What the program adds to the runtime.
 #[derive(Clone, Default)]
 pub(crate) struct Extras {
     pub(crate) audit: Option<Arc<Audit>>,
@@ -76,13 +76,13 @@ pub(crate) struct Extras {
 /// Checks the ledger of a session.
 pub(crate) type Audit =
     dyn Fn(SessionId, Option<Digest>) -> BoxFuture<'static, AuditResult> + Send + Sync;
-/// What an audit found. `None` if the ledger has nothing of the session.
+/// The result of an audit. `None` if the ledger has nothing of the session.
 pub type AuditResult = Result<Option<Result<Audited, AuditError>>, StoreError>;
 /// Writes all metrics as text.
 pub(crate) type RenderMetrics = dyn Fn() -> String + Send + Sync;
 
 impl ServerOptions {
-    /// Sets bounds other than the defaults.
+    /// Sets limits other than the defaults.
     #[must_use]
     pub fn limits(mut self, limits: ServerLimits) -> Self {
         self.limits = limits;
@@ -127,47 +127,48 @@ impl ServerOptions {
         self
     }
 
-    /// Sets what requests without a credential may do on an open server. By default they may do
-    /// what a person's token may: everything except looking at others.
+    /// Sets what requests without a credential may do on an open server. By default they have the
+    /// scopes of a person's token: all except `admin`.
     #[must_use]
     pub const fn open_scopes(mut self, scopes: TokenScopes) -> Self {
         self.open_scopes = Some(scopes);
         self
     }
 
-    /// Sets the key that seals cookies, and the questions that MCP clients bring back. By default
-    /// logins and such questions end with the process.
+    /// Sets the key that seals cookies and the states of questions that MCP clients return. By
+    /// default logins and such questions end with the process.
     #[must_use]
     pub fn cookie_key(mut self, key: CookieKey) -> Self {
         self.cookie_key = Some(key);
         self
     }
 
-    /// Sets the address under which the world knows this server, such as that of a proxy with TLS
-    /// before it.
+    /// Sets the public address of this server, such as that of a proxy with TLS in front of it.
     #[must_use]
     pub fn public_url(mut self, url: WebOrigin) -> Self {
         self.public_url = Some(url);
         self
     }
 
-    /// Lets pages of another site call this server with a token. Cookies are never for them.
+    /// Lets pages of another site call this server with a token. Their requests are never
+    /// authenticated by a cookie.
     #[must_use]
     pub fn allow_origin(mut self, origin: WebOrigin) -> Self {
         self.allowed_origins.push(origin);
         self
     }
 
-    /// Sets what becomes of a turn if the client that began it leaves its stream. By default it
-    /// goes on.
+    /// Sets what happens to a turn if the client that began it closes the stream. By default the
+    /// turn continues.
     #[must_use]
     pub fn on_disconnect(mut self, policy: OnDisconnect) -> Self {
         self.on_disconnect = policy;
         self
     }
 
-    /// Sets the memory of which chats belong to clients that name none, such as those of OpenAI's
-    /// protocol, and of which requests were sent before. By default it ends with the process.
+    /// Sets the memory for clients that name no chat, such as those of OpenAI's protocol: it
+    /// records which chats are theirs, and which requests were sent before. By default it ends with
+    /// the process.
     #[must_use]
     pub fn client_memory(mut self, memory: impl ClientMemory) -> Self {
         self.memory = Some(Arc::new(memory));
@@ -204,7 +205,7 @@ impl ServerOptions {
         self
     }
 
-    /// Serves the page's files from this folder in place of those of the program, for work on them.
+    /// Serves the page's files from this folder instead of those in the program, for development.
     #[must_use]
     pub fn assets(mut self, folder: impl Into<PathBuf>) -> Self {
         self.extras.assets = Some(folder.into());

@@ -1,5 +1,5 @@
-//! Defines a route: its method, its path, its rule for the guard, its handler, and what the
-//! description of the interface says of it.
+//! Defines a route: its method, its path, its rule for the guard, its handler, and its entry in the
+//! description of the API.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -20,7 +20,7 @@ pub(crate) struct Route {
     pub(crate) path: &'static str,
     /// What the guard asks of a request.
     pub(crate) rule: RouteRule,
-    /// What the description says.
+    /// The entry in the description.
     pub(crate) doc: RouteDoc,
     /// The handler, which runs after the guard.
     pub(crate) handler: MethodRouter<Arc<Shared>>,
@@ -31,7 +31,7 @@ pub(crate) struct Route {
 pub(crate) struct RouteRule {
     /// Which callers may come.
     pub(crate) access: Access,
-    /// Whether it begins something. A server that is about to end does not do that.
+    /// Whether it begins something. A server that is shutting down refuses it.
     pub(crate) begins: bool,
     /// How many bytes its bodies may have.
     pub(crate) max_body_bytes: fn(&ServerLimits) -> usize,
@@ -44,20 +44,20 @@ pub(crate) struct RouteRule {
 pub(crate) enum Access {
     /// All of them, without a credential.
     Public,
-    /// Each caller with a credential that counts.
+    /// Every caller with a valid credential.
     Caller,
     /// The callers with this scope.
     Scope(TokenScope),
 }
 
-/// An object of a protocol that is described elsewhere, such as OpenAI's. Its reader says what
-/// counts of it.
+/// An object of a protocol that is described elsewhere, such as OpenAI's. Its reader decides which
+/// members are used.
 pub(crate) type ForeignObject = serde_json::Map<String, serde_json::Value>;
 
 /// Makes the schema of a type.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
-/// What the description of the interface says of a route.
+/// The entry of a route in the description of the API.
 #[derive(Default)]
 pub(crate) struct RouteDoc {
     /// One sentence that says what the route does.
@@ -121,13 +121,13 @@ impl Route {
         Self { method, path, rule, doc: RouteDoc::default(), handler }
     }
 
-    /// Says in a sentence what the route does.
+    /// Describes the route in a sentence.
     pub(crate) fn says(mut self, summary: &'static str) -> Self {
         self.doc.summary = summary;
         self
     }
 
-    /// Marks that it begins something. A server that is about to end does not do that.
+    /// Marks that it begins something. A server that is shutting down refuses it.
     pub(crate) fn begins(mut self) -> Self {
         self.rule.begins = true;
         self
@@ -164,7 +164,7 @@ impl Route {
         self
     }
 
-    /// Names a header that counts.
+    /// Names a header that the route reads.
     pub(crate) fn header(mut self, name: &'static str, meaning: &'static str) -> Self {
         self.doc.headers.push((name, meaning));
         self

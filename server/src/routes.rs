@@ -1,5 +1,5 @@
-//! Has the table of routes, and makes the router from it. A route that is not in the table does not
-//! exist.
+//! Contains the table of routes, and makes the router from it. A route that is not in the table
+//! does not exist.
 
 use std::sync::{Arc, OnceLock};
 
@@ -59,7 +59,8 @@ pub(crate) fn fallback(shared: &Arc<Shared>) -> MethodRouter {
     routing::any(async || Problem::not_found()).layer(outermost)
 }
 
-/// Answers with the description of all routes, which stays the same while the process lives.
+/// Answers with the description of all routes, which does not change during the life of the
+/// process.
 async fn description() -> Response {
     // All readers share its bytes, because it is sent without a credential.
     static TEXT: OnceLock<Bytes> = OnceLock::new();

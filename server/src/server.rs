@@ -1,4 +1,5 @@
-//! A server, which is made of a runtime and options, is mounted or listens, and ends in order.
+//! Serves a runtime over HTTP, on listeners of its own or inside another router, and shuts down
+//! gracefully.
 
 use std::{
     future::Future,
@@ -37,8 +38,8 @@ use crate::{
     stream::permits::StreamPermits,
 };
 
-/// How many connections of collectors one listener has at once. Two or three ask, a few times a
-/// minute.
+/// How many connections of collectors one listener has at once. There are two or three collectors,
+/// which ask a few times a minute.
 const MAX_COLLECTORS: usize = 32;
 
 /// Serves Madang over HTTP. Clones share one server and are cheap.
@@ -80,7 +81,7 @@ pub enum ServerError {
     Randomness(#[source] io::Error),
 }
 
-/// Why a server did not serve, or did not end in order.
+/// Why a server did not serve, or did not shut down gracefully.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ServeError {
@@ -169,7 +170,7 @@ impl Server {
     }
 
     /// Returns the routes, for another application to merge with its own. The paths begin at the
-    /// root, and each request is guarded as if the server listened itself. Loopback names count
+    /// root, and each request is checked as if the server listened itself. Loopback names count
     /// with any port, and another host only by [`ServerOptions::public_url`].
     ///
     /// The application calls [`drain`](Self::drain) before it ends.
@@ -177,9 +178,9 @@ impl Server {
         routes::router(&self.shared)
     }
 
-    /// Serves these listeners until `stop` ends, and then ends in order. Nothing begins any more,
-    /// and the runtime shuts down. Streams publish what still comes, say goodbye and close. A
-    /// reader that takes nothing is left after
+    /// Serves these listeners until `stop` completes, and then shuts down gracefully: no new work
+    /// begins, the runtime shuts down, and streams send their remaining events and close. A reader
+    /// that does not read is dropped after
     /// [`ServerLimits::goodbye_timeout`](crate::ServerLimits::goodbye_timeout). The listeners close
     /// last.
     ///
@@ -222,9 +223,9 @@ impl Server {
         ended.map_err(ServeError::Shutdown)
     }
 
-    /// Serves the metrics to everyone who reaches these listeners, without a token, under
-    /// `/metrics` and nothing else. A listener of loopback answers only to loopback names. This
-    /// goes on while the server drains, until the future is dropped.
+    /// Serves only the metrics, under `/metrics`, to everyone who reaches these listeners, without
+    /// a token. A loopback listener answers only requests for loopback names. This continues while
+    /// the server drains, until the future is dropped.
     ///
     /// Without [`ServerOptions::metrics`] there are no metrics, and the future ends at once.
     pub async fn serve_metrics(&self, listeners: Vec<Listener>) {
@@ -255,8 +256,8 @@ impl Server {
         }
     }
 
-    /// Ends in order what this server has begun. Nothing begins any more, the runtime shuts down,
-    /// and streams publish what still comes, say goodbye and close.
+    /// Shuts down gracefully: no new work begins, the runtime shuts down, and streams send their
+    /// remaining events and close.
     ///
     /// # Errors
     /// Returns [`ShutdownError`] if handlers or writes were still running after the runtime's time
@@ -292,7 +293,7 @@ impl Server {
     }
 }
 
-/// Looks at the files of tokens and keys again and again, for as long as the server exists.
+/// Checks the files of tokens and keys repeatedly, for as long as the server exists.
 async fn refresh_credentials(shared: Weak<Shared>) {
     while let Some(shared) = shared.upgrade() {
         let poll = shared.limits.token_poll;

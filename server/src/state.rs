@@ -33,21 +33,21 @@ pub(crate) struct Shared {
     pub(crate) limits: ServerLimits,
     /// The name under which clients of OpenAI's protocol find the model.
     pub(crate) model: Arc<str>,
-    /// What becomes of a turn if the client that began it leaves its stream.
+    /// What happens to a turn if the client that began it closes the stream.
     pub(crate) on_disconnect: OnDisconnect,
     /// Finds callers.
     pub(crate) auth: Auth,
     /// The origins of the server.
     pub(crate) site: Site,
-    /// How far the server is on its way to its end.
+    /// How far the shutdown of the server is.
     pub(crate) drain: Drain,
     /// The permits of streams.
     pub(crate) streams: StreamPermits,
     /// The bytes of answers on their way to their readers.
     pub(crate) outgoing: ByteBudget,
-    /// The bytes of bodies that came and are not read yet.
+    /// The bytes of bodies that arrived and are not parsed yet.
     pub(crate) incoming: ByteBudget,
-    /// What the program brings in addition to the runtime.
+    /// What the program adds to the runtime.
     pub(crate) extras: Extras,
     /// The files of the page.
     pub(crate) assets: Assets,
@@ -72,7 +72,7 @@ impl Shared {
     ///
     /// # Errors
     /// Returns a problem if the session is another user's, the same as for one that does not exist.
-    /// Returns one too if the user makes too many sessions, and if the server is about to end.
+    /// Also returns one if the user creates too many sessions, or if the server is shutting down.
     pub(crate) async fn open_session(&self, user: &UserId, id: &str) -> Result<Session, Problem> {
         if self.drain.is_draining() {
             return Err(Problem::draining());
@@ -89,7 +89,7 @@ impl Shared {
         Ok(self.runtime.user_with_id(user).session(session.as_str()).await?)
     }
 
-    /// Says for which user a stream is written.
+    /// Returns the user that a stream is written for.
     pub(crate) fn reader(&self, user: &UserId) -> OutletReader {
         let user = user.clone();
         let budget = self.outgoing.clone();

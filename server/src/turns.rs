@@ -1,5 +1,5 @@
-//! Begins turns, for all surfaces: says why a session is busy, and puts a new text in place of an
-//! open question.
+//! Begins turns for all surfaces: reports why a session is busy, and replaces an open question with
+//! a new text.
 
 use std::sync::Arc;
 
@@ -42,18 +42,18 @@ pub(crate) struct BegunTurn {
     pub(crate) superseded: Option<TurnId>,
 }
 
-/// What becomes of a turn that waits for a person if a new text comes.
+/// What happens to a turn that waits for a person if a new text comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Supersede {
-    /// It goes on waiting, and the new text is refused.
+    /// It continues to wait, and the new text is refused.
     Never,
-    /// It is dismissed. Nothing of it is done, and the new text takes its place.
+    /// It is dismissed. Its call does not run, and the new text replaces it.
     Waiting,
 }
 
-/// Begins a turn, or finds the one that was begun under its key. If the future is dropped, the work
-/// goes on to its end, because a question that was dismissed for a new text would otherwise leave
-/// neither.
+/// Begins a turn, or returns the one that began under its key. If the future is dropped, the work
+/// still runs to its end, because a question that was dismissed for a new text would otherwise
+/// leave neither.
 ///
 /// # Errors
 /// Returns a problem if none began. The problem of a busy session says which turn runs, and what it

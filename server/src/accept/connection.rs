@@ -42,11 +42,11 @@ pub(crate) struct Acceptor {
     pub(crate) permits: Arc<Semaphore>,
     /// The connections that have a permit.
     pub(crate) open: Arc<OpenConnections>,
-    /// The permits of connections that are answered that there are too many.
+    /// The permits of connections that receive the answer "too many".
     pub(crate) refusals: Arc<Semaphore>,
     pub(crate) tasks: TaskTracker,
-    /// Ends the loops but not the listeners, so the kernel keeps the connections that come
-    /// meanwhile.
+    /// Ends the loops but not the listeners, so the kernel keeps the connections that arrive in the
+    /// meantime.
     pub(crate) stop: CancellationToken,
     /// Breaks off the connections.
     pub(crate) abort: CancellationToken,
@@ -54,12 +54,11 @@ pub(crate) struct Acceptor {
 
 /// The pause after an error that would come again at once, such as too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How many connections at once are answered that there are too many. More are closed without an
-/// answer.
+/// How many connections at once receive the answer "too many". Others are closed without an answer.
 pub(crate) const MAX_REFUSALS: usize = 128;
 /// How long to wait until a connection that gives way has ended.
 const ROOM_PATIENCE: Duration = Duration::from_secs(1);
-/// How long the answer that there are too many may take.
+/// How long the answer "too many" may take.
 const REFUSAL_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Room for a connection, perhaps once another has given way.
@@ -83,7 +82,7 @@ impl Room {
 }
 
 impl Acceptor {
-    /// Accepts connections until it is told to stop.
+    /// Accepts connections until it is stopped.
     pub(crate) async fn accept(&self, listener: &Listener) {
         loop {
             let accepted = tokio::select! {
@@ -124,9 +123,8 @@ impl Acceptor {
         Ok(())
     }
 
-    /// Serves a connection in a task of its own, or answers that there are too many. Over clear
-    /// text the client's address says nothing, because it is of this machine or of a proxy with
-    /// TLS.
+    /// Serves a connection in a task of its own, or answers "too many". Over clear text the
+    /// client's address is meaningless, because it is that of this machine or of a proxy with TLS.
     fn begin<S>(&self, stream: S, peer: Peer)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -190,7 +188,7 @@ impl Acceptor {
         self.abort.run_until_cancelled(connection.ends.run_until_cancelled(serves)).await;
     }
 
-    /// Answers a client that there are too many, unless too many receive that answer already.
+    /// Answers a client "too many", unless too many receive that answer already.
     async fn refuse<S>(&self, stream: S)
     where
         S: AsyncRead + AsyncWrite + Unpin,
@@ -236,7 +234,7 @@ impl Acceptor {
     }
 }
 
-/// Writes the answer for a connection without a permit: there are too many.
+/// Writes the answer "too many" for a connection without a permit.
 fn too_many(max: usize) -> Vec<u8> {
     let problem = Problem::new(
         ProblemName::Overloaded,

@@ -1,18 +1,18 @@
-//! Tracks how far the server is on its way to its end.
+//! Tracks how far the shutdown of the server is.
 
 use tokio_util::sync::CancellationToken;
 
-/// The two steps from serving to the end. Each is taken once, in this order.
+/// The two steps of the shutdown. Each is taken once, in this order.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Drain {
-    /// Nothing begins any more. What runs comes to its end, and streams publish it.
+    /// No new work begins. Running work is finished, and streams publish it.
     pub(crate) draining: CancellationToken,
-    /// Nothing runs any more. Streams say so and close.
+    /// All work has ended. Streams send this and close.
     pub(crate) leaving: CancellationToken,
 }
 
 impl Drain {
-    /// Returns whether nothing may begin any more.
+    /// Returns whether no new work may begin.
     pub(crate) fn is_draining(&self) -> bool {
         self.draining.is_cancelled()
     }

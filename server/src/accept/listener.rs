@@ -19,16 +19,16 @@ pub enum ListenAddress {
     /// A Unix socket at this path, which only its owner can use.
     #[cfg(unix)]
     Unix(PathBuf),
-    /// A socket that the process was given under this number, and that outlives it. Connections
-    /// wait there while one process follows another.
+    /// A socket that the process received under this number, and that outlives it. Connections wait
+    /// there while one process replaces another.
     #[cfg(unix)]
     Fd(i32),
 }
 
-/// A text is not an address to listen on.
+/// A text that is not an address to listen on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{0:?} is no address to listen on: give one such as 127.0.0.1:8137, unix:PATH or fd:N with N from 3"
+    "{0:?} is not an address to listen on: give one such as 127.0.0.1:8137, unix:PATH or fd:N with N from 3"
 )]
 pub struct InvalidAddress(String);
 
@@ -100,7 +100,7 @@ impl Drop for SocketFile {
     }
 }
 
-/// An address could not be listened on. It names the address.
+/// Listening on an address failed. The error names the address.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to listen on {address}")]
 pub struct ListenError {
@@ -117,7 +117,7 @@ impl ListenError {
     }
 }
 
-/// How many connections the kernel keeps while a process is busy, or while one follows another.
+/// How many connections the kernel keeps while a process is busy, or while one replaces another.
 const BACKLOG: u32 = 4_096;
 
 impl Listener {
@@ -145,8 +145,7 @@ impl Listener {
         }
     }
 
-    /// Speaks TLS from here on. A Unix socket stays as it is, because its bytes do not leave the
-    /// machine.
+    /// Enables TLS. A Unix socket is not changed, because its bytes do not leave the machine.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn with_tls(mut self, tls: super::tls::Tls) -> Self {
@@ -155,7 +154,7 @@ impl Listener {
     }
 
     /// Returns the address at which the listener is reached: `http://127.0.0.1:8137`, `https://..`
-    /// with TLS of its own, or `unix:PATH`. If a proxy speaks TLS for it, clients use another
+    /// with TLS of its own, or `unix:PATH`. If a proxy terminates TLS for it, clients use another
     /// scheme.
     #[must_use]
     pub fn address(&self) -> String {

@@ -1,9 +1,9 @@
-//! Tracks the open connections, and bounds them for each address and without a caller. The oldest
-//! of the idle ones gives way.
+//! Tracks the open connections, and limits those of each address and those without a caller. The
+//! oldest idle connection is closed for a new one.
 //!
 //! A connection counts as idle until the guard has admitted a request of it, and again after that
-//! was answered. Files of the page, logins and heads that do not come make none busy, because they
-//! need no credential.
+//! was answered. Files of the page, logins and incomplete heads make none busy, because they need
+//! no credential.
 
 use std::{
     collections::{BTreeMap, HashMap},

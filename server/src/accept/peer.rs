@@ -1,19 +1,19 @@
-//! The address of a client, as far as rates tell clients apart.
+//! The address of a client, as precisely as rates distinguish clients.
 
 use std::net::{IpAddr, Ipv6Addr};
 
 /// The other end of a connection. It is an extension of each request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum Peer {
-    /// A process of this machine, or a client whose address another program that listens for us
-    /// does not say.
+    /// A process of this machine, or a client whose address is unknown because another program
+    /// listens for the server.
     Local,
     /// An address, or the network that one subscriber has.
     Remote(IpAddr),
 }
 
 impl Peer {
-    /// Takes an address. Only the first half of an IPv6 address counts, because a subscriber has
+    /// Takes an address. Only the first half of an IPv6 address is used, because a subscriber has
     /// the whole network.
     pub(crate) fn of(address: IpAddr) -> Self {
         match address.to_canonical() {

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use crate::ServerLimits;
 
 /// Sends small frames at once, keeps little unsent in the kernel, and ends a connection whose peer
-/// is dead or takes nothing. Without the second, a reader that does not read would have megabytes
+/// is dead or does not read. Without the second, a reader that does not read would have megabytes
 /// of stale frames in the kernel.
 pub(crate) fn tune(stream: &TcpStream, limits: &ServerLimits) -> io::Result<()> {
     stream.set_nodelay(true)?;

@@ -1,4 +1,4 @@
-//! Ends a connection if bytes wait too long for a peer that takes none.
+//! Ends a connection if bytes wait too long for a peer that does not read.
 
 use std::{
     io,

@@ -21,7 +21,7 @@ use tokio_rustls::{
 /// A certificate with its private key, by which a [`Listener`](crate::Listener) speaks TLS 1.2
 /// and 1.3.
 ///
-/// HTTP/1.1 is spoken over it, with the same bounds on heads and connections as over clear text.
+/// It carries HTTP/1.1, with the same limits on heads and connections as clear text.
 #[derive(Clone)]
 pub struct Tls(TlsAcceptor);
 
@@ -97,7 +97,7 @@ impl Tls {
         Ok(Self(TlsAcceptor::from(Arc::new(config))))
     }
 
-    /// Shakes hands within the time of a head, so a client that says nothing keeps no permit.
+    /// Performs the handshake within the time of a head, so a silent client keeps no permit.
     pub(super) async fn shake_hands(
         &self,
         stream: TcpStream,

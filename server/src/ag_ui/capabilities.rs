@@ -1,9 +1,9 @@
-//! Describes what this surface can do, for clients of AG-UI that ask.
+//! Describes the capabilities of this surface for AG-UI clients.
 
 use serde_json::{Value, json};
 
-/// Returns the capabilities. Only our tools run. A run cannot be resumed in its middle, but only
-/// told again.
+/// Returns the capabilities. Only the server's tools run. A run cannot be resumed in the middle; it
+/// can only be replayed from its beginning.
 pub(crate) fn capabilities() -> Value {
     json!({
         "transport": { "streaming": true, "resumable": false },

@@ -1,5 +1,4 @@
-//! Writes the events of AG-UI that take more than a line. Optional fields are absent and never
-//! null.
+//! Writes the events of AG-UI that take more than a line. Optional fields are left out, never null.
 
 use std::collections::VecDeque;
 
@@ -17,7 +16,7 @@ use crate::surface::{
 /// The version of the protocol that the events follow.
 pub(super) const PROTOCOL_VERSION: &str = "1.0";
 
-/// Writes an event of the session for which the protocol has no word, under the name of its type.
+/// Writes an event of the session that the protocol does not define, under the name of its type.
 pub(super) fn write_custom(happened: impl Serialize, out: &mut Frames) {
     let value = serde_json::to_value(happened).expect("an event has text keys");
     let name = format!("madang.{}", value["type"].as_str().unwrap_or("event"));
@@ -77,7 +76,7 @@ pub(super) fn cost(usage: Usage) -> Value {
 }
 
 /// Describes an approval request, as an interrupt that a later run resumes. Its id contains the
-/// digest. By `editedArgs` in the schema the protocol says that a person may change the arguments.
+/// digest. `editedArgs` in the schema means that a person may change the arguments.
 pub(super) fn interrupt(request: &ApprovalRequest, tools: &ToolRegistry) -> Value {
     let any = || json!({ "type": "object" }).into();
     let tool = tools.get(&request.tool).ok();

@@ -114,24 +114,24 @@ async fn run(
     }
 }
 
-/// A run for which a client asks.
+/// A run that a client asks for.
 struct Asked<'a> {
     dialogue: Dialogue<'a>,
-    /// What the run is about, as far as the request says it.
+    /// The part of the run that the request specifies.
     run: AgUiRun,
     instructions: Option<Arc<str>>,
 }
 
 impl Asked<'_> {
-    /// Notes which chat the thread is now.
+    /// Records which chat the thread now refers to.
     fn in_chat(mut self, session: &Session) -> Self {
         self.run.is_fork = *session.id() != self.run.thread;
         self
     }
 
-    /// Begins a turn with the user's text. If the text began one before, answers with that one. A
-    /// client that wants another answer sends the same request as one that has lost the answer, so
-    /// both get the same turn.
+    /// Begins a turn with the user's text. If the same text began a turn before, answers with that
+    /// turn. A client that wants another answer sends the same request as a client that lost the
+    /// answer, so both get the same turn.
     async fn say(mut self, said: Said) -> Result<Response, Problem> {
         let instructions = self.instructions.take();
         let begun = self.dialogue.say(said, Sent::Plain, instructions, Supersede::Never);
@@ -154,8 +154,8 @@ impl Asked<'_> {
         Ok(self.dialogue.tell(session, &turn, AgUiMapper::new(run)))
     }
 
-    /// Decides, dismisses what the person turned away from, and goes on with the turn of the
-    /// requests.
+    /// Carries out the decisions, dismisses what the person turned away from, and continues the
+    /// turn of the requests.
     async fn resume(
         self,
         session: &Session,
@@ -176,8 +176,8 @@ impl Asked<'_> {
         }
     }
 
-    /// Goes on after decisions. It tells the turn from before them if they count from now on, so
-    /// nothing of it is missed.
+    /// Continues after decisions. If they are new, it streams the turn from the position before
+    /// them, so that nothing is missed.
     async fn go_on(
         mut self,
         session: &Session,
@@ -198,7 +198,7 @@ impl Asked<'_> {
         self.tell(session, *turn, view).await
     }
 
-    /// Answers with the turn that runs, or else with the messages.
+    /// Answers with the running turn, or with the messages if none runs.
     async fn attach(mut self, session: &Session) -> Result<Response, Problem> {
         let view = last_page(self.dialogue.shared, session).await?;
         self.dialogue = self.dialogue.looks_on();
@@ -264,8 +264,8 @@ impl Asked<'_> {
         self.dialogue.tell_whole(turn, out)
     }
 
-    /// Answers with the error of a thread that is busy. A client receives it in the run, and can go
-    /// on.
+    /// Answers with the error of a thread that is busy. A client receives it within the run, and
+    /// can continue.
     fn refuse(self, problem: &Problem) -> Response {
         let (code, text) = match problem.has("approval_request") {
             false => ("busy", problem.detail()),

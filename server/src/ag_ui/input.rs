@@ -25,7 +25,7 @@ pub(crate) struct AgUiInput {
     pub(crate) thread: SessionId,
     /// The id of the run, which the answer repeats.
     pub(crate) run: Arc<str>,
-    /// What the run is to do.
+    /// What the run should do.
     pub(crate) intent: AgUiIntent,
     /// How many messages of users, assistants and tools the client has.
     pub(crate) messages: usize,
@@ -37,12 +37,12 @@ pub(crate) struct AgUiInput {
     pub(crate) ask: Option<Ask>,
 }
 
-/// What a run is to do.
+/// What a run should do.
 #[derive(Debug, PartialEq)]
 pub(crate) enum AgUiIntent {
-    /// Begin a turn with this text. If its key began one before, tell that one.
+    /// Begin a turn with this text. If its key began a turn before, stream that turn.
     Say(Said),
-    /// Decide about approval requests, then go on with their turn.
+    /// Decide about approval requests, then continue their turn.
     Resume {
         /// The decisions, in the order of the input.
         decisions: Vec<(ApprovalId, Decision)>,
@@ -54,7 +54,7 @@ pub(crate) enum AgUiIntent {
         /// The last text of the user, which may be new if requests were cancelled.
         said: Option<Said>,
     },
-    /// Tell the turn that runs, or else the messages.
+    /// Stream the running turn, or send the messages if none runs.
     Attach,
 }
 
@@ -147,7 +147,7 @@ fn without_resume(said: Option<Said>) -> AgUiIntent {
     said.map_or(AgUiIntent::Attach, AgUiIntent::Say)
 }
 
-/// Reads a decision. Only `approved` with true is a yes, and a form without it is not a decision.
+/// Reads a decision. Only `approved: true` approves, and a form without it is not a decision.
 fn decision(at: usize, entry: Raw<'_>) -> Result<Decision, Problem> {
     let payload = entry.member("payload");
     let approved = payload.and_then(|payload| payload.read_member::<bool>("approved"));

@@ -242,7 +242,7 @@ impl AgUiMapper {
         Then::Close
     }
 
-    /// Returns the end of a turn whose error was not told.
+    /// Returns the end of a turn whose error was not sent.
     fn failed(&self) -> RunEnd {
         RunEnd::Failed { text: "The turn failed.".into(), code: "failed".into() }
     }
@@ -267,8 +267,8 @@ impl AgUiMapper {
         self.run.is_fork || has < self.run.chat.len_before(self.run.turn) + own
     }
 
-    /// Returns the client's own state with our key in it. A snapshot with only our key would remove
-    /// the client's state.
+    /// Returns the client's own state with the server's key in it. A snapshot with only that key
+    /// would remove the client's state.
     fn state(&mut self, out: &mut Frames) {
         let AgUiRun { state, thread, turn, cursor, .. } = &mut self.run;
         let Some(state) = state else { return };

@@ -173,7 +173,7 @@ pub(super) fn result_id(call: CallId) -> String {
     format!("{call}:result")
 }
 
-/// Returns the arguments for which the model asked, as text. Those that a person typed are with the
+/// Returns the arguments that the model asked for, as text. Those that a person typed are with the
 /// outcome.
 pub(super) fn wanted(record: &CallRecord) -> Arc<str> {
     let arguments = record.asked.as_ref().unwrap_or(&record.arguments);

@@ -1,4 +1,4 @@
-//! What a run of AG-UI is about: all that the handler finds before the first item.
+//! The context of an AG-UI run: everything that the handler finds before the first item.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use serde_json::{Map, Value, json};
 use super::messages::AgUiChat;
 use crate::{ask::Ask, stream::frame::Frames};
 
-/// What a run is about.
+/// The context of a run.
 #[derive(Debug)]
 pub(crate) struct AgUiRun {
     /// The session, which the protocol calls a thread.
     pub(crate) thread: SessionId,
     /// The id that the client gave the run.
     pub(crate) run: Arc<str>,
-    /// The turn that is told. `None` if there is none.
+    /// The turn that is streamed. `None` if there is none.
     pub(crate) turn: Option<TurnId>,
     /// How the run begins.
     pub(crate) opening: RunOpening,
@@ -29,19 +29,19 @@ pub(crate) struct AgUiRun {
     pub(crate) chat: AgUiChat,
     /// How many messages of users, assistants and tools the client has.
     pub(crate) client_messages: usize,
-    /// Whether the thread goes on in a fork, whose ids may differ from those that the client has
+    /// Whether the thread continues in a fork, whose ids may differ from those that the client has
     /// for the same texts.
     pub(crate) is_fork: bool,
     /// The position of the chat.
     pub(crate) cursor: EventCursor,
-    /// The client's state, which is sent back with a key of ours. `None` if it is not an object.
+    /// The client's state, which is sent back with the server's key. `None` if it is not an object.
     pub(crate) state: Option<Map<String, Value>>,
     /// The calls about which the client decided too late.
     pub(crate) late: Vec<CallId>,
-    /// The calls about which the client decided. If a request about one of them is told again, it
-    /// is over.
+    /// The calls about which the client decided. If a request about one of them is sent again, it
+    /// is closed.
     pub(crate) decided: Vec<CallId>,
-    /// Which person is asked about a call.
+    /// Who is asked about a call.
     pub(crate) ask: Ask,
     /// The tools that may be called.
     pub(crate) tools: Arc<ToolRegistry>,
@@ -52,7 +52,7 @@ pub(crate) struct AgUiRun {
 /// How a run begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RunOpening {
-    /// The turn is told from its first event on.
+    /// The turn is streamed from its first event.
     Begun,
     /// The client has received a part of the turn before. A snapshot removes what is not stored.
     Joined,
@@ -67,9 +67,9 @@ pub(crate) enum RunEnd {
     Cancelled,
     /// The turn waits for this approval.
     Waits(Box<ApprovalRequest>),
-    /// The turn failed: the error's words, and its code.
+    /// The turn failed, with this error message and code.
     Failed {
-        /// The error in words.
+        /// The error message.
         text: String,
         /// The error for programs.
         code: String,

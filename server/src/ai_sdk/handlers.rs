@@ -1,4 +1,4 @@
-//! The routes of the AI SDK: a message of a chat, its stream for a client that comes back, its
+//! The routes of the AI SDK: a message of a chat, its stream for a client that reconnects, its
 //! stop, and all messages.
 
 use std::sync::Arc;
@@ -141,8 +141,7 @@ async fn resume(
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct StopBody {
-    /// The id of the message that streams. Without it the turn that runs is dismissed, whichever
-    /// that is.
+    /// The id of the streaming message. If absent, the running turn is dismissed, whichever it is.
     active_stream_id: Option<String>,
 }
 
@@ -178,13 +177,13 @@ async fn all(
     let view = session.view(page(&shared, &query)?).await?;
     let waits = view.turn.zip(view.approval_request.as_ref()).filter(|_| is_last);
     let messages = json(&messages(&view.messages, waits, shared.limits.max_event_bytes));
-    // Clients take a plain list, so the address of the page before is in a header.
+    // Clients take a plain list, so the address of the previous page is in a header.
     let earlier = view.earlier.map(|before| [(LINK, format!("<?before={before}>; rel=\"prev\""))]);
     Ok((earlier, messages).into_response())
 }
 
-/// Begins a turn with the user's text. If the text began one before, tells that one. An open
-/// question gives way, because a client that shows it cannot be told that the chat is busy.
+/// Begins a turn with the user's text. If the same text began a turn before, streams that turn. An
+/// open question is dismissed, because a client that shows it cannot handle a busy chat.
 async fn speak(dialogue: Dialogue<'_>, said: Said, sent: Sent) -> Result<Response, Problem> {
     let (session, begun) = dialogue.say(said, sent, None, Supersede::Waiting).await?;
     let BegunTurn { turn, superseded } = begun;
@@ -215,7 +214,7 @@ async fn replay(
     dialogue.tell_after(session, turn, before, AiMapper::new(message)).await
 }
 
-/// Decides, and goes on with the message that shows the calls.
+/// Carries out the decisions, and continues the message that shows the calls.
 async fn decide(
     dialogue: Dialogue<'_>,
     session: &Session,
@@ -251,8 +250,8 @@ async fn decide(
     dialogue.tell_after(session, turn, behind, AiMapper::new(message)).await
 }
 
-/// Goes on with the turn that runs, for a client whose last message is the assistant's and has
-/// nothing to decide.
+/// Continues the running turn, for a client whose last message is the assistant's and has nothing
+/// to decide.
 async fn attach(dialogue: Dialogue<'_>, session: &Session) -> Result<Response, Problem> {
     let view = session.view(ViewPage::of(1)).await?; // the last entry alone
     let Some(turn) = view.turn else {
@@ -266,7 +265,7 @@ async fn attach(dialogue: Dialogue<'_>, session: &Session) -> Result<Response, P
     }
 }
 
-/// Answers with the request for which the turn waits.
+/// Answers with the request that the turn waits for.
 fn ask_again(
     dialogue: Dialogue<'_>,
     mut mapper: AiMapper,
@@ -301,7 +300,7 @@ fn message(dialogue: &Dialogue<'_>, turn: TurnId) -> AiMessage {
     }
 }
 
-/// Returns the request for which a turn waits.
+/// Returns the request that a turn waits for.
 fn open_in(view: &SessionView, turn: TurnId) -> Option<ApprovalRequest> {
     view.approval_request.clone().filter(|_| view.turn == Some(turn))
 }

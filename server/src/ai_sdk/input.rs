@@ -22,7 +22,7 @@ use crate::{
 pub(crate) struct AiInput {
     /// The session that the request is about.
     pub(crate) session: SessionId,
-    /// What the request is to do.
+    /// What the request should do.
     pub(crate) intent: AiIntent,
     /// Which person is asked, if the client says so.
     pub(crate) ask: Option<Ask>,
@@ -31,18 +31,18 @@ pub(crate) struct AiInput {
 /// What a request should do.
 #[derive(Debug, PartialEq)]
 pub(crate) enum AiIntent {
-    /// Begin a turn with this text, tell the one that it began before, or begin a fork with it.
+    /// Begin a turn with this text, stream the turn that it began before, or begin a fork with it.
     Say(Said, Sent),
-    /// Decide about approval requests, then go on with the message that shows them.
+    /// Decide about approval requests, then continue the message that shows them.
     Decide {
-        /// The turn of the message, if its id is one of ours.
+        /// The turn of the message, if the server made its id.
         turn: Option<TurnId>,
         /// The decisions, in the order of the message.
         decisions: Vec<(ApprovalId, Decision)>,
         /// How many approvals name no request. They change nothing.
         unrecognised: usize,
     },
-    /// Go on with the turn that runs.
+    /// Continue the running turn.
     Attach,
 }
 
@@ -128,8 +128,7 @@ fn decide(message: Raw<'_>, pointer: &str, limits: &ServerLimits) -> Result<AiIn
     Ok(AiIntent::Decide { turn, decisions, unrecognised })
 }
 
-/// Reads a decision. Only `approved` with true is a yes, and an approval without it is not a
-/// decision.
+/// Reads a decision. Only `approved: true` approves, and an approval without it is not a decision.
 fn decision(approval: Raw<'_>, pointer: &str) -> Result<Decision, Problem> {
     let Some(is_approved) = approval.read_member::<bool>("approved") else {
         return Err(wrong_at(format!("{pointer}/approved"), "This must be true or false."));

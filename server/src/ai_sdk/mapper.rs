@@ -39,7 +39,7 @@ pub(crate) struct AiMapper {
     /// How many texts and thoughts there were so far. Their ids come from this number.
     parts: u32,
     is_step_open: bool,
-    /// Whether all calls of the round have ended. What follows then belongs to the next step.
+    /// Whether all calls of the round have ended. What follows belongs to the next step.
     is_round_over: bool,
     round: Round,
     /// The approval request that waits for the end of the other calls that are shown.
@@ -179,12 +179,13 @@ impl AiMapper {
     }
 
     /// Returns whether a request came before the view, which says what is open. A request that no
-    /// feed has told is open.
+    /// feed has published is open.
     fn was_asked_before(&self, event: &SessionEvent) -> bool {
         event.seq > 0 && self.message.asked_before.is_some_and(|(_, last)| event.seq <= last)
     }
 
-    /// Asks about the call that waited before the turn was told, after all that is stored was told.
+    /// Asks about the call that waited before the turn was streamed, after everything stored was
+    /// sent.
     fn ask_behind(&mut self, cursor: EventCursor, out: &mut Frames) -> Then {
         match self.message.waits.take_if(|(behind, _)| *behind <= cursor) {
             Some((_, request)) => self.ask(request, out),

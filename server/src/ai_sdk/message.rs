@@ -1,4 +1,4 @@
-//! What a message of the assistant is about: all that the handler finds before the first item.
+//! The context of an assistant message: everything that the handler finds before the first item.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use serde_json::json;
 
 use crate::{ask::Ask, stream::frame::Frames};
 
-/// What a message is about.
+/// The context of a message.
 #[derive(Debug)]
 pub(crate) struct AiMessage {
     /// The turn, whose id is that of the message.
     pub(crate) turn: TurnId,
-    /// The calls that the client's message shows and that have not ended. The message goes on with
-    /// them.
+    /// The calls that the client's message shows and that have not ended. The message continues
+    /// with them.
     pub(crate) shown: Vec<CallId>,
-    /// The approval request that is open after this position, if the turn is told from its
+    /// The approval request that is open after this position, if the turn is streamed from its
     /// beginning.
     pub(crate) waits: Option<(EventCursor, ApprovalRequest)>,
-    /// The last event that was published before the open request was looked up. A request up to
-    /// there comes again if the turn is told from its beginning, and asks nothing.
+    /// The last event that was published before the open request was looked up. If the turn is
+    /// streamed from its beginning, a request up to there is sent again and asks nothing.
     pub(crate) asked_before: Option<(FeedEpoch, u64)>,
     /// The turn that was dismissed for the text of this one.
     pub(crate) superseded: Option<TurnId>,
-    /// Which person is asked about a call.
+    /// Who is asked about a call.
     pub(crate) ask: Ask,
     /// The tools that may be called.
     pub(crate) tools: Arc<ToolRegistry>,

@@ -4,15 +4,16 @@
 //! **Flow.** `input` reads what a request should do. `handlers` begin a turn, decide or find a
 //! turn, and make a message of one of these:
 //!
-//! - A turn that begins, or that is told from its beginning because the client resumes: the turn's
-//!   events from its first entry on. An open request is asked after what comes before it was told.
-//! - A message that goes on after a decision: the events after the cursor from before the decision,
-//!   with the decided call as shown. If the decision came too late, the events after the entry
-//!   before the call's. So the client receives the real outcome and the rest of the turn.
+//! - A turn that begins, or that is replayed from its beginning because the client resumes: the
+//!   turn's events from its first entry on. An open request is asked after everything before it was
+//!   sent.
+//! - A message that continues after a decision: the events after the cursor from before the
+//!   decision, with the decided call as shown. If the decision came too late, the events after the
+//!   entry before the call's. So the client receives the real outcome and the rest of the turn.
 //! - A message that has nothing new: its beginning and its end.
 //!
-//! `mapper` tells a turn as the parts of a message. `part` has the forms of the parts, and `round`
-//! the order of calls. `messages` writes the whole chat.
+//! `mapper` writes a turn as the parts of a message. `part` defines the parts, and `round` the
+//! order of calls. `messages` writes the whole chat.
 //!
 //! **Invariants.**
 //! - An output comes only for a call that the message shows.

@@ -19,13 +19,13 @@ use crate::{
 pub(super) enum AiOutput<'a> {
     Available(&'a Value),
     Error(String),
-    /// A person said no, in the same text.
+    /// A person denied it; the text is the same.
     Denied(String),
 }
 
 impl<'a> AiOutput<'a> {
-    /// Returns what a client shows of a record. Only a person's own no is a denial, and silence is
-    /// not.
+    /// Returns what a client shows of a record. Only an explicit no of a person is a denial;
+    /// silence is not.
     pub(super) fn of(record: &'a CallRecord) -> Self {
         match &record.outcome {
             None => {
@@ -122,7 +122,7 @@ pub(super) fn input(arguments: &str) -> Value {
     serde_json::from_str(arguments).unwrap_or_else(|_| Value::String(arguments.to_owned()))
 }
 
-/// Returns the arguments for which the model asked.
+/// Returns the arguments that the model asked for.
 pub(super) fn wanted(record: &CallRecord) -> &Value {
     record.asked.as_ref().unwrap_or(&record.arguments)
 }

@@ -32,7 +32,7 @@ pub(super) struct HiddenCall {
 }
 
 impl Round {
-    /// Goes on with calls that the client shows.
+    /// Continues with calls that the client shows.
     pub(super) fn of(shown: Vec<CallId>) -> Self {
         Self { before_hidden: shown.last().copied(), shown, hidden: VecDeque::new() }
     }

@@ -1,4 +1,4 @@
-//! The caller of a request: the user for whom it speaks, and what its credential may do.
+//! The caller of a request: its user, and the scopes of its credential.
 
 use std::sync::Arc;
 
@@ -20,15 +20,15 @@ use crate::{
 /// axum.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// The user that the request speaks for.
+    /// The user of the request.
     pub(crate) user: UserId,
     /// What the credential may do.
     pub(crate) scopes: TokenScopes,
     /// The name of the token that the credential is, or from which it was made.
     pub(crate) token: Arc<str>,
-    /// Whether the credential is a service's, which may speak for several users.
+    /// Whether the credential is a service's, which may act for several users.
     pub(crate) is_of_service: bool,
-    /// Which person is asked if the request does not say.
+    /// Who is asked if the request does not state it.
     pub(crate) ask: Option<Ask>,
     /// The language in which the request wants to be answered. `None` if it names none.
     pub(crate) named: Option<Locale>,
@@ -66,8 +66,8 @@ impl Caller {
         Err(problem.with("scope", scope))
     }
 
-    /// Returns which person is asked: as the request says, or else as the token says, or else as
-    /// the surface does by default. A client that may not decide asks its person elsewhere.
+    /// Returns who is asked: as the request states, otherwise as the token states, otherwise the
+    /// default of the surface. A client that may not decide asks its person elsewhere.
     pub(crate) fn asks(&self, requested: Option<Ask>, default: Ask) -> Ask {
         match requested.or(self.ask).unwrap_or(default) {
             Ask::Here if !self.has(TokenScope::Decide) => Ask::Elsewhere,

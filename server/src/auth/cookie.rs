@@ -1,9 +1,9 @@
-//! Seals a login of the page in two halves. A cookie has the hash of a user's token, a moment, and
-//! a seal over both. The proof is another seal over the same.
+//! Seals a login of the page in two halves. A cookie contains the hash of a user's token, a moment,
+//! and a seal over both. The proof is another seal over the same.
 //!
 //! Browsers send a cookie to every port of its host, so another server there reads it. The proof is
 //! kept in the storage of the page, which belongs to one origin, and is sent in a header. Neither
-//! half counts without the other.
+//! half is accepted without the other.
 
 use hmac::{Hmac, Mac as _};
 use madang::{Timestamp, approval::Digest};

@@ -9,7 +9,7 @@ use super::{cookie, holder::UserHeader};
 pub(crate) enum Credential<'a> {
     /// None at all.
     None,
-    /// A token in `Authorization`. It counts before a cookie, even if it is wrong.
+    /// A token in `Authorization`. It takes precedence over a cookie, even if it is wrong.
     Bearer(&'a str),
     /// The page's cookies, which a browser adds by itself.
     Cookies {
@@ -24,7 +24,7 @@ pub(crate) enum Credential<'a> {
 }
 
 impl<'a> Credential<'a> {
-    /// Reads the credential of a head. A query never has one, because it would be in logs.
+    /// Reads the credential of a head. A query never contains one, because it would appear in logs.
     pub(crate) fn of(headers: &'a HeaderMap, has_secure_cookies: bool) -> Self {
         let mut found = headers.get_all(header::AUTHORIZATION).iter();
         match (found.next(), found.next()) {
@@ -53,8 +53,8 @@ impl<'a> Credential<'a> {
     }
 }
 
-/// Returns the name of the user for whom a service speaks. It counts only if the header comes once:
-/// of two, a proxy may have written one and a client the other.
+/// Returns the name of the user that a service acts for. The header is accepted only once: if there
+/// are two, a proxy may have written one and a client the other.
 pub(crate) fn named_user(headers: &HeaderMap, wanted: UserHeader) -> Option<&str> {
     let named = |header: UserHeader| {
         headers

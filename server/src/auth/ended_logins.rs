@@ -1,7 +1,7 @@
 //! Keeps the logins that a person ended before their time, by signing out.
 //!
-//! A cookie itself says until when it counts. So the server keeps which ones no longer count, in
-//! memory and in a file next to the key, each until its time is over.
+//! A cookie itself contains its expiry. So the server keeps the logins that were ended earlier, in
+//! memory and in a file next to the key, each until it would have expired.
 
 use std::{
     collections::{BTreeSet, HashMap},

@@ -1,4 +1,4 @@
-//! The holder of a token: a user, or a service that speaks for users whose names begin with its
+//! The holder of a token: a user, or a service that acts for users whose names begin with its
 //! prefix.
 
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 pub enum TokenHolder {
     /// One user.
     User(UserId),
-    /// A service that speaks for many users.
+    /// A service that acts for many users.
     Service {
         /// Each of its users is named `prefix/user`.
         prefix: ServicePrefix,
@@ -64,12 +64,12 @@ impl UserHeader {
 }
 
 /// The name of a service, which precedes the names of its users. It has no slash, because two
-/// services could then speak for the same user.
+/// services could then act for the same user.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct ServicePrefix(Arc<str>);
 
-/// A text is not a prefix.
+/// A text that is not a prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a service's prefix has 1 to 64 letters, digits, hyphens, underscores and dots")]
 pub struct InvalidPrefix;
@@ -88,7 +88,7 @@ impl ServicePrefix {
         if name.is_empty() { None } else { UserId::new(format!("{}/{name}", self.0)).ok() }
     }
 
-    /// Returns whether a service with this prefix speaks for the user.
+    /// Returns whether a service with this prefix acts for the user.
     #[must_use]
     pub fn speaks_for(&self, user: &UserId) -> bool {
         let below = user.as_str().strip_prefix(&*self.0);

@@ -1,20 +1,21 @@
-//! Authorization: for which user a request speaks, and what it may do.
+//! Authorization: finds the user and the scopes of a request.
 //!
 //! The guard reads a [`Credential`] from the head of a request, and [`Auth`] finds its [`Caller`].
 //! A credential is a token of the file or of the program, a JWT of another issuer, or a login by
-//! cookie. An open server accepts requests without one, for its one user.
+//! cookie. An open server accepts requests without a credential, for its one user.
 //!
 //! - `tokens` finds the tokens that count by their hashes. `token_file` and `token_entry` keep them
 //!   on the disk.
 //! - `jwt` checks tokens of other issuers. `cookie` seals a `login` of the page in two halves, and
 //!   `secret` makes and keeps secrets. `ended_logins` keeps which logins were ended before their
 //!   time. `private_file` opens no file that others could have made or read.
-//! - `holder` tells a user from a service that names users, and `scope` says what a token may do.
+//! - `holder` distinguishes users from services, which name their users, and `scope` defines what a
+//!   token may do.
 //! - `watched` reads files again after they changed.
 //!
 //! **Invariants.**
 //! - Only the client has a token's secret. Files and cookies have its hash.
-//! - A removed token or key no longer counts after one look at its file. Streams that depend on it
+//! - A removed token or key is refused after the next look at its file. Streams that depend on it
 //!   end then.
 
 pub(crate) mod caller;

@@ -68,8 +68,8 @@ impl fmt::Debug for TokenSecret {
     }
 }
 
-/// The key that seals cookies, and the questions that MCP clients bring back. The logins that were
-/// ended before their time are kept with it. Logins survive a restart if the key outlives the
+/// The key that seals cookies and the states of questions that MCP clients return. The logins that
+/// were ended before their time are kept with it. Logins survive a restart if the key outlives the
 /// process. Its `Debug` hides it.
 #[derive(Clone)]
 pub struct CookieKey {

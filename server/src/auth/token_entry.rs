@@ -16,11 +16,11 @@ use crate::ask::Ask;
 pub struct TokenEntry {
     /// The name under which it is listed and removed.
     pub name: String,
-    /// The user or service for whom it speaks.
+    /// The user or service that it acts for.
     pub holder: TokenHolder,
     /// What it may do.
     pub scopes: TokenScopes,
-    /// Which person its requests ask if they do not say. `None` leaves that to the surface.
+    /// Who is asked if its requests do not state it. `None` uses the default of the surface.
     pub ask: Option<Ask>,
     /// The SHA-256 of its secret.
     pub sha256: Digest,

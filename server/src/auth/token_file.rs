@@ -42,7 +42,7 @@ pub enum TokenFileError {
         #[source]
         cause: io::Error,
     },
-    /// Others could have made or read the file.
+    /// Another account could have created or read the file.
     #[error("the tokens in {} are not used: {why}", path.display())]
     NotPrivate {
         /// The path of the file of tokens.
@@ -51,7 +51,7 @@ pub enum TokenFileError {
         why: NotPrivate,
     },
     /// A line of the file is not a token.
-    #[error("line {line} of {} is no token", path.display())]
+    #[error("line {line} of {} is not a token", path.display())]
     Line {
         /// The path of the file of tokens.
         path: PathBuf,
@@ -150,8 +150,8 @@ impl TokenFile {
         })
     }
 
-    /// Removes all tokens of a user, and returns their names. The tokens of services stay, even of
-    /// those that speak for the user.
+    /// Removes all tokens of a user, and returns their names. The tokens of services are kept, even
+    /// of those that act for the user.
     ///
     /// # Errors
     /// Returns [`TokenFileError`], which says why the file is unchanged.
@@ -166,8 +166,8 @@ impl TokenFile {
         })
     }
 
-    /// Writes the file anew under a lock. If two programs do so, the second sees what the first has
-    /// done.
+    /// Rewrites the file under a lock. If two programs do so, the second sees the result of the
+    /// first.
     fn change<T>(
         &self,
         change: impl FnOnce(&mut Vec<TokenEntry>) -> Result<T, TokenFileError>,
@@ -182,8 +182,8 @@ impl TokenFile {
         Ok(given)
     }
 
-    /// Opens the file and locks it. If there is no file, makes an empty one. The lock counts only
-    /// while the file still has the name.
+    /// Opens the file and locks it. If there is no file, makes an empty one. The lock is valid only
+    /// while the file still has its name.
     fn locked(&self) -> io::Result<File> {
         loop {
             let mut options = OpenOptions::new();

@@ -1,5 +1,5 @@
-//! Finds the tokens that count now by the hash of their secret, and reads them again after their
-//! file changed.
+//! Finds the valid tokens by the hash of their secret, and reads them again after their file
+//! changed.
 
 use std::{collections::HashMap, sync::Arc};
 

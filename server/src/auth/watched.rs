@@ -1,4 +1,4 @@
-//! Keeps what a file says, and reads it again after the file changed.
+//! Keeps the content of a file, and reads it again after the file changed.
 
 use std::{
     error::Error,
@@ -10,7 +10,7 @@ use std::{
 
 use tracing::{info, warn};
 
-/// What a file says now. If there is no file, it is what was said once.
+/// The current content of a file. Without a file, the content is fixed.
 pub(crate) struct Watched<T, E> {
     /// Its name in the log.
     what: &'static str,
@@ -46,7 +46,7 @@ impl<T, E: Error> Watched<T, E> {
         Ok(Self { what, path, read: Box::new(read), seen, current })
     }
 
-    /// Returns what the file says now.
+    /// Returns the current content of the file.
     pub(crate) fn current(&self) -> Arc<T> {
         // If another thread broke the lock, the value is whole nevertheless, because only whole
         // ones are put in.
@@ -58,9 +58,9 @@ impl<T, E: Error> Watched<T, E> {
         self.path.is_some()
     }
 
-    /// Reads the file again if it has changed, and returns whether it says something new. Blocks
-    /// for as long as the disk takes. A file that cannot be read changes nothing, because a slip in
-    /// an editor must not lock everyone out.
+    /// Reads the file again if it has changed, and returns whether the content is new. Blocks for
+    /// as long as the disk takes. A file that cannot be read changes nothing, because a slip in an
+    /// editor must not lock everyone out.
     pub(crate) fn refresh(&self) -> bool {
         let Self { what, path: Some(path), .. } = self else { return false };
         let looks = looks(path);
@@ -78,7 +78,7 @@ impl<T, E: Error> Watched<T, E> {
             }
             Err(error) => {
                 let cause = error.source().map(ToString::to_string);
-                warn!(%error, cause, "{what} could not be read again, so those of before still count");
+                warn!(%error, cause, "{what} could not be read again, so the previous ones remain valid");
                 false
             }
         }

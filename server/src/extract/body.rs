@@ -1,5 +1,5 @@
 //! Reads the JSON body of a request, if it has the right type, is not too long or too slow, and has
-//! the form that its handler takes. No number of it is rounded.
+//! the form that its handler expects. No number in it is rounded.
 
 use std::sync::Arc;
 

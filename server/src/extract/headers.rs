@@ -1,5 +1,5 @@
-//! Reads the headers that say how to handle a request: the idempotency key, the preferred answer,
-//! and which person to ask.
+//! Reads the headers that determine how to handle a request: the idempotency key, the preferred
+//! answer, and who is asked.
 
 use std::{sync::Arc, time::Duration};
 
@@ -14,9 +14,9 @@ use crate::{ask::Ask, problem::Problem, state::Shared};
 /// How to handle a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Wishes {
-    /// The key by which the request may be repeated without harm.
+    /// The key that makes the request safe to repeat.
     pub(crate) key: Option<IdempotencyKey>,
-    /// Which person to ask.
+    /// Who is asked.
     pub(crate) ask: Option<Ask>,
     /// Whether the answer should be a stream of events.
     pub(crate) wants_stream: bool,

@@ -1,5 +1,5 @@
-//! Reads for handlers what a request has besides its caller: the ids of the path, the headers, the
-//! query and the body.
+//! Reads the parts of a request besides its caller for handlers: the ids of the path, the headers,
+//! the query and the body.
 //!
 //! A handler names the types that it needs as its parameters, and axum reads them in that order:
 //!

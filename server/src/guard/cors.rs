@@ -1,9 +1,10 @@
-//! Answers what browsers ask, so that pages of allowed sites may call with a token. Cookies are
-//! never for them.
+//! Answers the preflight requests of browsers, so that pages of allowed sites may call with a
+//! token. Their requests are never authenticated by a cookie.
 
 use axum::http::{HeaderMap, HeaderValue, Method, header};
 
-/// The headers that such a page may send: ours, and those of the protocols that are served.
+/// The headers that such a page may send: the server's own, and those of the protocols that it
+/// serves.
 const HEADERS: [&str; 8] = [
     "accept-language",
     "authorization",
@@ -14,7 +15,7 @@ const HEADERS: [&str; 8] = [
     "traceparent",
     "x-conversation-id",
 ];
-/// What the names of further such headers begin with.
+/// The prefix of further such headers.
 const PREFIXES: [&str; 3] = ["madang-", "mcp-", "x-stainless-"];
 /// The headers of answers that such a page may read.
 const EXPOSED: &str = "location, madang-ignored, madang-session, madang-turn, mcp-session-id, preference-applied, \

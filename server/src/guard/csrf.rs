@@ -1,5 +1,5 @@
-//! Checks whether a request with a cookie proves that a page of ours sent it. A browser adds the
-//! cookie to any request.
+//! Checks whether a request with a cookie proves that a page of this server sent it. A browser adds
+//! the cookie to any request.
 
 use axum::http::{HeaderMap, Method, header};
 
@@ -9,7 +9,7 @@ use crate::problem::{Problem, ProblemName};
 /// Judges a request that has only a cookie.
 ///
 /// # Errors
-/// Returns a problem if it does not prove that it comes from a page of ours, or if a form of
+/// Returns a problem if it does not prove that it comes from a page of this server, or if a form of
 /// another site could send its body.
 pub(crate) fn check(method: &Method, from: ComesFrom, headers: &HeaderMap) -> Result<(), Problem> {
     let has_proof = match from {
@@ -21,7 +21,7 @@ pub(crate) fn check(method: &Method, from: ComesFrom, headers: &HeaderMap) -> Re
     if !has_proof {
         return Err(Problem::new(
             ProblemName::Origin,
-            "A cookie counts only with proof that a page of this server sent the request. Programs use a token.",
+            "A cookie is accepted only with proof that a page of this server sent the request. Programs use a token.",
         ));
     }
     if !method.is_safe() && has_body(headers) && !is_json(headers) {

@@ -1,12 +1,12 @@
-//! Checks to which host a request is addressed. A page of another site that points its name at us
-//! is refused here.
+//! Checks the host that a request is addressed to. A page of another site whose name points at this
+//! server is refused here.
 
 use axum::http::{HeaderMap, Uri, header::HOST, uri::Authority};
 
 use super::site::{Site, WebOrigin};
 
-/// Returns our origin as the request names it. Returns `None` if it names another host, none, or
-/// two.
+/// Returns the server's origin as the request names it. Returns `None` if it names another host,
+/// none, or two.
 pub(crate) fn named(site: &Site, uri: &Uri, headers: &HeaderMap) -> Option<WebOrigin> {
     let mut hosts = headers.get_all(HOST).iter();
     let host = hosts.next();

@@ -27,7 +27,7 @@ use crate::{
     turns::TURN_ID,
 };
 
-/// The path that only says that the process answers.
+/// The path that returns only that the process is alive.
 const HEALTH: &str = "/healthz";
 
 /// Runs before every route: checks where a request comes from, and finishes the answer.
@@ -161,8 +161,8 @@ fn not_identified(shared: &Shared, request: &Request, why: NotIdentified) -> Pro
     }
 }
 
-/// Refuses a credential that does not count. An address that brings many of them is answered that
-/// it is too fast.
+/// Refuses a credential that does not count. An address that sends many of them is refused as too
+/// fast.
 pub(crate) fn wrong_credential(shared: &Shared, peer: Option<Peer>) -> Problem {
     match shared.rates.wrong_credential(&peer.unwrap_or(Peer::Local)) {
         Ok(()) => Problem::unauthorized(),
@@ -188,7 +188,7 @@ fn finish(mut answer: Response, form: Form, trace: &str, is_draining: bool) -> R
     (allow, problem.with("trace", trace).answer(form)).into_response()
 }
 
-/// Returns the trace that the client has begun, or a new one.
+/// Returns the trace that the client began, or a new one.
 fn trace_of(headers: &HeaderMap) -> String {
     let given = headers.get("traceparent").and_then(|value| value.to_str().ok());
     let given = given.and_then(|text| text.split('-').nth(1));

@@ -1,22 +1,22 @@
 //! The guard before every handler. It makes pure decisions about the head of a request, in a fixed
 //! order.
 //!
-//! 1. Host: only names that no other site can point at us.
-//! 2. Origin: our own pages, and those of allowed sites.
+//! 1. Host: only names that no other site can point at this server.
+//! 2. Origin: the server's own pages, and those of allowed sites.
 //! 3. `Sec-Fetch-Site`: a page of another site may only open ours in a tab.
 //! 4. Credential, and the rates of wrong ones ([`auth`](crate::auth)).
-//! 5. For a cookie, the proof that a page of ours sent it.
+//! 5. For a cookie, the proof that a page of this server sent it.
 //! 6. The rates of the user and of a service that speaks for users, and the scope of the route.
 //!
-//! `layer` carries the decisions out, and `cors` answers a browser what pages of allowed sites may
+//! `layer` carries the decisions out, and `cors` answers browsers what pages of allowed sites may
 //! send and read. `rate` counts how often a caller comes, and `site` has the origins of the server
 //! and of the allowed sites.
 //!
 //! **Invariants.**
-//! - The first three decisions hold for each path except `/healthz`, which says nothing else than
-//!   that the process answers.
+//! - The first three decisions hold for each path except `/healthz`, which returns nothing but the
+//!   fact that the process is alive.
 //! - A refused request reaches no handler, and the guard reads no body.
-//! - A cookie never counts for a page of an allowed site. Such a page sends a token.
+//! - A cookie never authenticates a page of an allowed site. Such a page sends a token.
 
 pub(crate) mod cors;
 pub(crate) mod csrf;
@@ -73,7 +73,7 @@ pub(crate) fn admit(
 mod tests {
     use super::{site::OwnPort, *};
 
-    /// Says what becomes of a GET of this path with these headers.
+    /// Returns the decision about a GET of this path with these headers.
     fn verdict(path: &str, pairs: &[(&'static str, &'static str)]) -> &'static str {
         let site = Site {
             listeners: vec![OwnPort { port: 8_137, is_https: false }].into(),

@@ -1,4 +1,4 @@
-//! Finds from which site a request comes, as its browser says.
+//! Finds the site that a request comes from, according to its browser.
 
 use axum::http::{HeaderMap, Method, header::ORIGIN};
 
@@ -7,7 +7,7 @@ use super::site::{Site, WebOrigin};
 /// The site that a request comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ComesFrom {
-    /// No browser says so. It is a program, or a navigation.
+    /// No browser states it: the request is from a program, or a navigation.
     Unsaid,
     /// A page of this server.
     Same,
@@ -17,8 +17,8 @@ pub(crate) enum ComesFrom {
     Foreign,
 }
 
-/// Reads the origin of a request that reached us as `own`. An origin that cannot be read, such as
-/// `null`, is foreign.
+/// Reads the origin of a request that reached this server as `own`. An origin that cannot be read,
+/// such as `null`, is foreign.
 pub(crate) fn of(site: &Site, own: &WebOrigin, headers: &HeaderMap) -> ComesFrom {
     let mut origins = headers.get_all(ORIGIN).iter();
     let (Some(origin), second) = (origins.next(), origins.next()) else {
@@ -32,21 +32,21 @@ pub(crate) fn of(site: &Site, own: &WebOrigin, headers: &HeaderMap) -> ComesFrom
     }
 }
 
-/// What the browser says about how the page that asks is related to us.
+/// The relation between the requesting page and this server, according to the browser.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum FetchSite {
-    /// The browser says nothing.
+    /// The browser states nothing.
     Unsaid,
     /// The person asked, by a bookmark or the address bar.
     Person,
     /// A page of this server.
     SameOrigin,
-    /// A page of another site, or one for which the browser has no word.
+    /// A page of another site, or one that the browser describes in an unknown way.
     Other,
 }
 
 impl FetchSite {
-    /// Reads what the browser says.
+    /// Reads what the browser states.
     pub(crate) fn of(headers: &HeaderMap) -> Self {
         let mut values = headers.get_all("sec-fetch-site").iter();
         match (values.next().map(|value| value.as_bytes()), values.next()) {

@@ -1,4 +1,4 @@
-//! Bounds how often a caller may come: the generic cell rate algorithm, in a bounded map.
+//! Limits how often a caller may come: the generic cell rate algorithm, in a bounded map.
 
 use std::{
     collections::{BTreeSet, HashMap},

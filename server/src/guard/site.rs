@@ -92,7 +92,7 @@ pub(crate) struct OwnPort {
 /// The origins of a server.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Site {
-    /// The address by which the world knows it, such as that of a proxy before it.
+    /// The public address, such as that of a proxy in front of the server.
     pub(crate) public: Option<WebOrigin>,
     /// Its own listeners. They are not set if another program listens for it.
     pub(crate) listeners: OnceLock<Vec<OwnPort>>,
@@ -101,8 +101,9 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// Returns our origin under this host, or `None` if the host is another's. Only names that no
-    /// other site can point at us count: loopback names with our ports, and the public host.
+    /// Returns the server's origin under this host, or `None` if the host is another's. Only names
+    /// that no other site can point at this server are accepted: loopback names with its ports, and
+    /// the public host.
     pub(crate) fn own(&self, authority: &Authority) -> Option<WebOrigin> {
         if let Some(public) = &self.public
             && WebOrigin::new(public.is_https, authority).as_ref() == Some(public)

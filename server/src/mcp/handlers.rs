@@ -1,4 +1,4 @@
-//! The routes: requests of any revision, and for older revisions the stream of a session and its
+//! The routes: requests of any revision and, for older revisions, the stream of a session and its
 //! end.
 
 use std::{sync::Arc, time::Duration};
@@ -117,8 +117,8 @@ async fn answer(
     Ok(([(header::CACHE_CONTROL, "no-store")], answer.map(Body::new)).into_response())
 }
 
-/// Returns a problem in place of the plain text with which the protocol's library refuses what it
-/// does not read.
+/// Returns a problem instead of the plain text with which the protocol's library refuses what it
+/// cannot read.
 fn in_our_words(status: StatusCode) -> Option<Problem> {
     match status {
         StatusCode::NOT_FOUND => Some(Problem::not_found()),
@@ -143,7 +143,7 @@ fn in_our_words(status: StatusCode) -> Option<Problem> {
     }
 }
 
-/// Says for which user the client calls, and which person may be asked.
+/// Returns the user that the client calls for, and who may be asked.
 fn of_client(caller: Caller, requested: Option<Ask>, page: Option<String>) -> ToolCaller {
     let may_decide = caller.has(TokenScope::Decide);
     let ask = match caller.asks(requested, Ask::Here) {

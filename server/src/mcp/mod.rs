@@ -8,10 +8,10 @@
 //!
 //! **Invariants.**
 //! - The streams of this surface are like all others. They have a permit, end with their
-//!   credential, and publish nothing new once the server leaves.
+//!   credential, and publish nothing new once the server shuts down.
 //! - A message that begins a call or a session is refused after the server began to drain.
-//! - The key that seals calls between requests is derived from the cookie key. If that key was
-//!   kept, it finds calls of the last process.
+//! - The key that seals calls between requests is derived from the cookie key. If that key is kept,
+//!   it finds calls of the previous process.
 
 mod handlers;
 mod relay;

@@ -18,7 +18,7 @@ use crate::stream::{
     outlet::{BrokenOff, Outlet, WrittenBody},
 };
 
-/// How long answers are sent that came with the end of the runtime.
+/// The time for sending answers that came at the end of the runtime.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// An answer of the endpoint.
@@ -28,7 +28,7 @@ type Answer = Result<HttpResponse<EndpointBody>, EndpointRefusal>;
 #[derive(Debug)]
 pub(super) struct Relay {
     pub(super) stream: OpenStream,
-    /// Whether it answers no request. It then has nothing more to say once the server leaves.
+    /// Whether it answers no request. It then ends when the server shuts down.
     pub(super) is_stream_alone: bool,
 }
 

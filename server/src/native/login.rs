@@ -104,7 +104,7 @@ async fn login(
 
 async fn logout(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Response, Problem> {
     end(&shared, caller.credential).await.map_err(|_| {
-        Problem::new(ProblemName::Store, "The login has ended, but this could not be recorded: after a restart it would count again.")
+        Problem::new(ProblemName::Store, "The login has ended, but this could not be recorded: it would be valid again after a restart.")
     })?;
     Ok((StatusCode::NO_CONTENT, set_cookie(&shared, "", Duration::ZERO)).into_response())
 }
@@ -127,7 +127,7 @@ async fn end(shared: &Arc<Shared>, credential: CallerCredential) -> Result<(), U
     let all = Arc::clone(shared);
     let ended = spawn_blocking(move || all.auth.end_login(credential, all.now())).await;
     ended.unwrap_or_else(|panic| Err(io::Error::other(panic))).map_err(|error| {
-        error!(%error, "failed to write that a login has ended: after a restart it counts again");
+        error!(%error, "failed to write that a login has ended: it is valid again after a restart");
         Unwritten
     })
 }

@@ -22,7 +22,7 @@ pub(super) struct Body {
     pub(super) ignored: Vec<String>,
 }
 
-/// How many names of ignored options are told, and how many bytes of one. They come back in a
+/// How many names of ignored options the answer has, and how many bytes of each. They are in a
 /// header.
 pub(super) const MAX_IGNORED: usize = 32;
 pub(super) const MAX_IGNORED_BYTES: usize = 64;
@@ -111,8 +111,8 @@ pub(super) struct Message {
 /// The option by which a request says that its tools must not be used.
 pub(super) const TOOL_CHOICE: &str = "tool_choice";
 
-/// Options that would change what a program of the client's relies on. They are refused, because to
-/// pass over them would break it.
+/// Options that would change what the client's program relies on. They are refused, because
+/// ignoring them would break it.
 pub(super) const REFUSED: [&str; 8] = [
     "tools",
     "functions",

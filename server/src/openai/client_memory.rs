@@ -31,8 +31,8 @@ pub struct Tried {
     pub session: SessionId,
     /// The key of its turn.
     pub key: IdempotencyKey,
-    /// The last moment at which it counts. `None` if it always does. Of those, a memory may keep
-    /// only each user's newest ones.
+    /// The last moment at which it counts, or `None` if it never expires. Of the latter, a memory
+    /// may keep only each user's newest ones.
     pub until: Option<Timestamp>,
 }
 
@@ -95,13 +95,13 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
     /// Returns the forks of a chat of the user, the newest first.
     fn forks(&self, user: UserId, chat: SessionId) -> Recalled<'_, Vec<SessionId>>;
 
-    /// Stores that a fork is the newest of a chat. It counts for ever. Of the forks before it, a
-    /// few may be kept.
+    /// Stores that a fork is the newest of a chat. It never expires. A few of the earlier forks may
+    /// be kept.
     fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()>;
 }
 
 /// Remembers in memory, for stores that keep nothing else. What it knows ends with the process. It
-/// keeps 65,536 entries of each kind. Beyond them, the user with the most entries loses the oldest.
+/// keeps 65,536 entries of each kind. Above that, the user with the most entries loses the oldest.
 #[derive(Debug, Default)]
 pub struct ForgetfulMemory(Mutex<Remembered>);
 

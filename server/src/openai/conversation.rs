@@ -1,9 +1,10 @@
-//! Decides to which chat a request of a stateless client belongs, by the chain that names a history
-//! and by whether a chat of ours is what the client has.
+//! Decides to which chat a request of a stateless client belongs, by the chain that names a
+//! history, and by comparing a stored chat with the client's.
 //!
-//! A client of this protocol sends its whole chat each time and names none. The chain is a hash
-//! over the user, the instructions and each text in its order, so a history of any length is one
-//! row. A chain only finds candidates. A chat goes on only if its texts are those of the client.
+//! A client of this protocol sends its whole chat each time and does not name it. The chain is a
+//! hash over the user, the instructions and each text in its order, so a history of any length is
+//! one row. A chain only finds candidates. A chat is continued only if its texts are those of the
+//! client.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Reads a chat of ours as far as it can be the client's, page by page from the end.
+//! Reads a stored chat as far as it can be the client's, page by page from the end.
 //!
 //! A client of this protocol sends its whole chat. So a chat with far more text than the request is
 //! another one, and is not read to its beginning.

@@ -1,7 +1,7 @@
 //! Chat Completions: the chats of this server, for clients that speak OpenAI's protocol.
 //!
 //! Flow of a request:
-//! 1. `request` reads what counts of the body, and refuses what would break the client's program.
+//! 1. `request` reads the body and refuses options whose loss would break the client's program.
 //! 2. `placement` finds its chat: the one that it names, the one that an earlier try began, or the
 //!    one whose texts are the client's history. If there is none, a new chat takes over the
 //!    history.
@@ -11,7 +11,7 @@
 //!
 //! Invariants:
 //! - A chat with other texts than the client's history is left as it is.
-//! - No stream ends as if it were complete in the middle of a turn. Its body breaks off.
+//! - A stream that ends in the middle of a turn never looks complete: its body breaks off.
 //! - A destructive call runs only if a person can be asked elsewhere, because the protocol itself
 //!   cannot ask.
 
@@ -145,13 +145,13 @@ async fn complete(
 }
 
 /// Returns the model that a request names, if it is one of the runtime's. Clients send any name, so
-/// any other name chooses none.
+/// any other name selects none.
 fn chosen(shared: &Shared, request: &ChatRequest) -> Option<ModelName> {
     let wanted = request.model.as_deref()?;
     shared.runtime.models().find(|name| name.as_str() == wanted).cloned()
 }
 
-/// Adds the name of the chat and the names of options that were passed over.
+/// Adds the name of the chat and the names of ignored options.
 fn name(response: &mut Response, session: &Session, request: &ChatRequest) {
     let headers = response.headers_mut();
     // A name with other characters than a header may have cannot be sent here. The native routes

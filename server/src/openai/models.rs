@@ -1,5 +1,5 @@
-//! Lists the models. The server's own name means the model that the runtime chooses, and the others
-//! follow it.
+//! Lists the models. The server's own name stands for the model that the runtime chooses; it comes
+//! first.
 
 use std::sync::Arc;
 

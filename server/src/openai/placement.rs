@@ -33,7 +33,7 @@ pub(super) struct FoundChat {
     pub(super) is_named: bool,
 }
 
-/// The header by which our own clients name a chat. They may leave its history to this server.
+/// The header by which Madang's own clients name a chat. They may leave its history to this server.
 const OWN_NAME: &str = "madang-session";
 /// The headers by which other clients name a chat. The first that is there counts. Such clients
 /// send the whole chat each time.
@@ -149,8 +149,8 @@ async fn join(
     Ok((FoundChat { session, key: tried.key.clone(), text, is_named }, begun))
 }
 
-/// Returns whether the model was too busy for a turn, which has done nothing. Its client was told
-/// to come again, and would get the same end each time.
+/// Returns whether the model was too busy for a turn, which then did nothing. Its client was asked
+/// to retry, and would get the same end each time.
 async fn was_put_off(session: &Session, begun: Option<&BegunBefore>) -> Result<bool, Problem> {
     let Some(BegunBefore { turn, did_nothing: true, .. }) = begun else { return Ok(false) };
     let phase = session.turn_status(*turn).await?.map(|status| status.phase);
@@ -177,8 +177,8 @@ impl FoundChat {
     }
 }
 
-/// Returns whether an earlier try may be the same wish. Without a key, a client says itself that it
-/// tries again. The same body once more may be a new wish.
+/// Returns whether an earlier try may be the same request. Without a key, the client states that it
+/// retries. Otherwise the same body may be a new request.
 fn may_repeat(wishes: &Wishes, headers: &HeaderMap) -> bool {
     let count = headers.get(RETRY_COUNT).and_then(|count| count.to_str().ok()?.parse::<u32>().ok());
     wishes.key.is_some() || count.is_some_and(|count| count > 0)

@@ -1,5 +1,4 @@
-//! Reads the request of a chat completion: what counts of it, what is passed over, and what is
-//! refused.
+//! Reads the request of a chat completion: what is used, what is ignored, and what is refused.
 
 use std::sync::Arc;
 
@@ -30,8 +29,7 @@ pub(crate) struct ChatRequest {
     pub(crate) includes_usage: bool,
     /// The chat that the request names in its metadata.
     pub(crate) session: Option<Arc<str>>,
-    /// The names of options that change nothing here, in the order of the request, as many as are
-    /// told.
+    /// The names of ignored options, in the order of the request, up to a maximum.
     pub(crate) ignored: Vec<String>,
 }
 
@@ -105,7 +103,7 @@ impl ChatRequest {
     }
 }
 
-/// Returns whether an option asks for something that is not offered. Its usual values do not.
+/// Returns whether an option asks for something that is not supported. Its usual values do not.
 fn asks_for_more(name: &str, value: &Value, others: &Map<String, Value>) -> bool {
     match name {
         "tools" | "functions" => {
@@ -140,8 +138,7 @@ fn text_of(content: Option<Value>, param: &str) -> Result<String, Problem> {
     }
 }
 
-/// Makes the problem of a parameter that this server does not offer, and says what to do without
-/// it.
+/// Makes the problem of a parameter that this server does not support, with what to do instead.
 fn unsupported(param: &str) -> Problem {
     let advice = match param {
         "tools" | "functions" => {

@@ -1,5 +1,4 @@
-//! Remembers in the tables of the server, in the file of the chats, so that it survives the
-//! process.
+//! Remembers in tables of the server in the file of the chats, and so beyond the process.
 
 use std::sync::LazyLock;
 

@@ -35,7 +35,7 @@ impl Asset {
         Self { name, bytes, tag }
     }
 
-    /// Marks the index as one that a person asked for.
+    /// Marks the index as requested by a person.
     pub(super) fn opened_by_a_person(self) -> Self {
         let text = String::from_utf8_lossy(&self.bytes);
         let text = text.replacen("<html ", "<html data-opened=\"person\" ", 1);

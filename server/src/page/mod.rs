@@ -6,15 +6,15 @@
 //!
 //! ```text
 //! GET /                           the index, asked for again each time
-//! GET /assets/<hash>/app.css      kept for ever: new files have another hash
+//! GET /assets/<hash>/app.css      kept forever: new files have another hash
 //! GET /assets/app.css             the same file, asked for again each time
 //! ```
 //!
 //! The index is marked if a person asked for it: by the address bar, a bookmark or a link outside
-//! the browser. Only then does a token in the address sign in by itself.
+//! the browser. Only then does a token in the address sign in automatically.
 //!
-//! A page that is older than the server names the folder of an older hash. It gets the present
-//! files, and may not keep them.
+//! A page that is older than the server names the folder of an older hash. It receives the current
+//! files, which its browser may not keep.
 //!
 //! **Invariants.**
 //! - The policy of each answer allows only scripts and styles of this server, and no frame around
@@ -42,13 +42,14 @@ use crate::{
     state::Shared,
 };
 
-/// Keeps scripts and styles to our own files, and the page out of frames of others.
+/// Restricts scripts and styles to the server's own files, and keeps the page out of frames of
+/// other sites.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
                       connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
                       require-trusted-types-for 'script'; trusted-types 'none'";
 /// Makes a browser ask each time whether the file is still the same.
 const ASK: &str = "no-cache";
-/// Lets a browser keep the file for ever, because another file has another address.
+/// Lets a browser keep the file forever, because another file has another address.
 const KEEP: &str = "public, max-age=31536000, immutable";
 
 pub(crate) fn routes() -> Vec<Route> {

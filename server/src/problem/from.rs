@@ -24,7 +24,7 @@ impl Problem {
         problem.retry_after(BUSY_RETRY)
     }
 
-    /// Makes the problem of a store that cannot be reached. Its cause goes only into the log.
+    /// Makes the problem of a store that cannot be reached. Its cause is only logged.
     pub(crate) fn store(cause: &(dyn error::Error + 'static)) -> Self {
         warn!(cause = chain(cause), "the store failed a request");
         let problem = Self::new(
@@ -34,11 +34,12 @@ impl Problem {
         problem.retry_after(STORE_RETRY)
     }
 
-    /// Makes the problem of a request whose answer did not come in time. What it began goes on.
+    /// Makes the problem of a request whose answer did not come in time. Work that it began
+    /// continues.
     pub(crate) fn unanswered() -> Self {
         let problem = Self::new(
             ProblemName::Unanswered,
-            "The answer did not come in time. What began goes on. It is safe to send the request again with the same key.",
+            "The answer did not come in time. Work that the request began continues. It is safe to send the request again with the same key.",
         );
         problem.retry_after(STORE_RETRY)
     }
@@ -189,7 +190,7 @@ impl From<DecisionError> for Problem {
             .with("bytes", bytes)
             .with("max_bytes", max_bytes),
             DecisionError::NotRecorded => Self::store(&error),
-            DecisionError::NotKnown => Self::new(ProblemName::DecisionNotKnown, "The store did not tell in time whether the decision counts. Read /v1/calls/{call}.")
+            DecisionError::NotKnown => Self::new(ProblemName::DecisionNotKnown, "The store did not answer in time, so it is not known whether the decision was recorded. Read /v1/calls/{call}.")
             .retry_after(STORE_RETRY),
             other => Self::store(&other),
         }

@@ -1,11 +1,11 @@
-//! Describes what went wrong with a request, as RFC 9457 does it and as OpenAI's clients read it.
+//! Describes what went wrong with a request, in the form of RFC 9457 and in that of OpenAI's API.
 //!
 //! A handler returns a [`Problem`] as its error. The outermost layer writes it again in the form
 //! that clients of the path read ([`Form::of`]). `name` has the names of problems with status and
 //! title, and `rule` those of the rules that an argument can break. `from` turns errors of the
 //! library into problems.
 //!
-//! Problems are in English. A page or program that speaks to a person makes a sentence of its own
+//! Problems are in English. A page or program that shows them to a person makes its own sentence
 //! from `type` and `rule`.
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //! ```
 //!
 //! **Invariants.**
-//! - The causes of errors go into the log and into no answer.
+//! - The causes of errors are logged and never returned.
 //! - No answer names a longer wait than `MAX_RETRY_AFTER`.
 
 mod from;
@@ -35,7 +35,7 @@ use serde_json::{Map, Value, json};
 pub(crate) use name::ProblemName;
 use rule::BrokenRule;
 
-/// The longest time after which a client is told to try again. Some clients ignore a longer one.
+/// The longest time to wait that an answer names. Some clients ignore a longer one.
 const MAX_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// What went wrong with a request.
@@ -127,7 +127,7 @@ impl Problem {
         Self::new(ProblemName::Unauthorized, "The request needs a valid token.")
     }
 
-    /// Makes the problem of a request that would begin something while the server is about to end.
+    /// Makes the problem of a request that would begin something while the server shuts down.
     pub(crate) fn draining() -> Self {
         let problem = Self::new(
             ProblemName::Draining,
@@ -189,7 +189,7 @@ impl Problem {
         self
     }
 
-    /// Says that the very same request cannot succeed later.
+    /// States that the same request cannot succeed later.
     #[must_use]
     pub(crate) fn not_again(mut self) -> Self {
         (self.0.may_be_repeated, self.0.retry_after) = (false, None);

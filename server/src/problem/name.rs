@@ -26,8 +26,8 @@ macro_rules! problems {
                 match self { $(Self::$variant => StatusCode::$status,)* }
             }
 
-            /// Returns whether the very same request can succeed later. Clients then repeat it on
-            /// their own.
+            /// Returns whether the same request can succeed later. Clients then repeat it on their
+            /// own.
             pub(crate) const fn may_be_repeated(self) -> bool {
                 match self { $(Self::$variant => $again,)* }
             }
@@ -43,7 +43,7 @@ macro_rules! problems {
 problems! {
     /// The request cannot be read.
     Malformed, "malformed", BAD_REQUEST, false, "The request cannot be read";
-    /// The request asks for what this server does not offer.
+    /// The request asks for something that this server does not support.
     UnsupportedParameter, "unsupported-parameter", BAD_REQUEST, false, "The request asks for something that is not supported";
     /// No valid credential came with the request.
     Unauthorized, "unauthorized", UNAUTHORIZED, false, "A token is needed";
@@ -83,7 +83,7 @@ problems! {
     KeyReused, "key-reused", UNPROCESSABLE_ENTITY, false, "The idempotency key was used for another request";
     /// What a person typed does not fit.
     DoesNotFit, "does-not-fit", UNPROCESSABLE_ENTITY, false, "What was typed does not fit";
-    /// The model cannot read so much.
+    /// The prompt is too long for the model.
     PromptTooLong, "prompt-too-long", BAD_REQUEST, false, "Too long for the model";
     /// A bound of the session, the user or the address is reached.
     TooMany, "too-many", TOO_MANY_REQUESTS, true, "Too many at once";
@@ -93,12 +93,12 @@ problems! {
     NoModel, "no-model", NOT_IMPLEMENTED, false, "There is no model";
     /// A bound of the whole server is reached.
     Overloaded, "overloaded", SERVICE_UNAVAILABLE, true, "The server is overloaded";
-    /// The server is about to end.
+    /// The server is shutting down.
     Draining, "draining", SERVICE_UNAVAILABLE, true, "The server is about to restart";
     /// The store cannot be reached.
     Store, "store", SERVICE_UNAVAILABLE, true, "The store cannot be reached";
-    /// Whether a decision counts is not known.
-    DecisionNotKnown, "decision-not-known", SERVICE_UNAVAILABLE, true, "It is not known whether the decision counts";
+    /// It is not known whether a decision was recorded.
+    DecisionNotKnown, "decision-not-known", SERVICE_UNAVAILABLE, true, "It is not known whether the decision was recorded";
     /// The answer did not come in time.
     Unanswered, "unanswered", GATEWAY_TIMEOUT, true, "The answer did not come in time";
     /// The turn did not end in time.

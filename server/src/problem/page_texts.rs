@@ -1,4 +1,4 @@
-//! Tests that the page says each problem in its own languages.
+//! Tests that the page has a sentence for each problem in both of its languages.
 
 use madang::tool::Breach;
 use serde_json::{Value, json};

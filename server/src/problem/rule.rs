@@ -1,4 +1,5 @@
-//! Names the rules that an argument can break, so that programs can say them in their own words.
+//! Names the rules that an argument can break, so that programs can write their own sentences about
+//! them.
 
 use madang::tool::Breach;
 use serde_json::{Value, json};
@@ -6,7 +7,7 @@ use serde_json::{Value, json};
 /// A rule that is broken: its name, and what else a sentence about it needs.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct BrokenRule {
-    /// The keyword of JSON Schema, or a name of ours if JSON Schema has none.
+    /// The keyword of JSON Schema, or one of Madang's own names if JSON Schema has none.
     name: &'static str,
     member: Option<(&'static str, Value)>,
 }

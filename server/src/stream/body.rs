@@ -1,5 +1,5 @@
 //! The body of a stream. It reads items, keeps the pace, keeps the connection open, and watches for
-//! its end.
+//! the end of the stream.
 
 use std::{pin::Pin, sync::Arc, time::Duration};
 
@@ -152,7 +152,7 @@ impl OpenStream {
     }
 
     /// Follows a turn for the client that began it. If the client leaves before the end, the turn
-    /// goes on, unless [`OnDisconnect`] says otherwise.
+    /// continues, unless [`OnDisconnect`] says otherwise.
     pub(crate) fn follow(mut self, session: &Session, turn: TurnId) -> Self {
         self.dismisses.0 = match self.shared.on_disconnect {
             OnDisconnect::Continue => None,
@@ -161,8 +161,8 @@ impl OpenStream {
         self
     }
 
-    /// Looks at the chat for an open approval request if events are missed. The reader is after the
-    /// cursor `behind`. This is for surfaces whose clients cannot look themselves.
+    /// Looks for an open approval request in the chat if the reader, which is after the cursor
+    /// `behind`, misses events. This is for surfaces whose clients cannot look themselves.
     pub(crate) fn look_again(mut self, session: &Session, behind: EventCursor) -> Self {
         self.missed = MissedRequest::new(session.clone(), behind);
         self
@@ -174,7 +174,7 @@ impl OpenStream {
     }
 
     /// Answers at once, and streams the items when they are there. If they are refused, the reader
-    /// receives when it may come back.
+    /// receives the time after which to reconnect.
     pub(crate) fn of_later<F>(self, items: F, mapper: impl Mapper) -> Response
     where
         F: Future<Output = Result<Items, Problem>> + Send + 'static,
@@ -189,7 +189,7 @@ impl OpenStream {
         }))
     }
 
-    /// Answers with frames, which are all that there is to tell.
+    /// Answers with these frames and nothing else.
     pub(crate) fn whole(self, mut frames: Frames) -> Response {
         let reader = self.reader.clone();
         respond(WrittenBody::new(reader, |outlet| async move {

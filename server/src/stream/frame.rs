@@ -49,7 +49,7 @@ impl Frames {
         self.0.push(b'\n');
     }
 
-    /// Says after which time the reader should come back if the stream breaks off.
+    /// Writes the time after which the reader should reconnect if the stream breaks off.
     pub(crate) fn retry(&mut self, wait: Duration) {
         self.line("retry: ", &wait.as_millis().to_string());
         self.0.push(b'\n');
@@ -60,7 +60,7 @@ impl Frames {
         self.0.is_empty()
     }
 
-    /// Takes what was collected.
+    /// Takes the collected bytes.
     pub(crate) fn take(&mut self) -> Bytes {
         std::mem::take(&mut self.0).into()
     }

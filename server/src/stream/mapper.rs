@@ -17,14 +17,14 @@ pub(crate) trait Mapper: Send + 'static {
     /// Writes what precedes the first item. It is sent before the session has woken.
     fn open(&mut self, _out: &mut Frames) {}
 
-    /// Returns whether readers are told after which time to come back. Only readers that read the
-    /// stream as browsers do accept a block without data. Others, whose protocol has no such
-    /// blocks, fail at it.
+    /// Returns whether readers receive the time after which to reconnect. Only readers that read
+    /// the stream as browsers do accept a block without data. Others, whose protocol has no such
+    /// blocks, fail on it.
     fn says_when_to_retry(&self) -> bool {
         false
     }
 
-    /// Receives the name of the feed once it is known, for the cursors of its events.
+    /// Receives the epoch of the feed once it is known, for the cursors of its events.
     fn begin(&mut self, _epoch: FeedEpoch) {}
 
     /// Writes what the surface makes of an item.
@@ -36,11 +36,11 @@ pub(crate) trait Mapper: Send + 'static {
         Then::Continue
     }
 
-    /// Writes what the surface says if the stream ends before what it follows.
+    /// Writes what the surface sends if the stream ends before its session or turn.
     fn cut(&mut self, cut: Cut, out: &mut Frames) -> Then;
 }
 
-/// How a stream goes on after what was written.
+/// How a stream continues after what was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Then {
     /// More items follow.
@@ -51,24 +51,24 @@ pub(crate) enum Then {
     Break,
 }
 
-/// Why a stream ends before what it follows.
+/// Why a stream ends before its session or turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cut {
-    /// The server ends. The reader comes back after this time.
+    /// The server shuts down. The reader should reconnect after this time.
     Draining {
-        /// Milliseconds after which to come back.
+        /// Milliseconds after which to reconnect.
         retry_ms: u64,
     },
-    /// The chat cannot be read now. The reader comes back after this time.
+    /// The chat cannot be read now. The reader should reconnect after this time.
     Unread {
-        /// Milliseconds after which to come back.
+        /// Milliseconds after which to reconnect.
         retry_ms: u64,
     },
     /// The token was removed or has expired.
     TokenExpired,
-    /// The stream has lived as long as it may. The reader comes back after this time.
+    /// The stream has reached its maximum age. The reader should reconnect after this time.
     TooLong {
-        /// Milliseconds after which to come back.
+        /// Milliseconds after which to reconnect.
         retry_ms: u64,
     },
     /// A dismissal closed this reader.
@@ -87,8 +87,7 @@ impl Cut {
         }
     }
 
-    /// Returns the milliseconds after which the reader may come back. Returns 0 if that changes
-    /// nothing.
+    /// Returns the milliseconds after which the reader may reconnect, or 0 if that is of no use.
     pub(crate) const fn retry_ms(self) -> u64 {
         match self {
             Self::Draining { retry_ms }

@@ -1,5 +1,5 @@
-//! Finds an approval request that a slow reader has missed. The store does not tell it again, and
-//! its turn waits.
+//! Finds an approval request that a slow reader has missed. The store does not replay it, and its
+//! turn waits.
 
 use madang::{
     Session, Timestamp, TurnId,
@@ -8,8 +8,8 @@ use madang::{
     session::ViewPage,
 };
 
-/// Watches what a reader is told. If the reader misses events, it is told the request that is open,
-/// after what precedes the request.
+/// Watches what was sent to a reader. If the reader missed events, it receives the open request,
+/// after everything that precedes it.
 #[derive(Debug, Default)]
 pub(crate) struct MissedRequest {
     /// The chat to look at. `None` for readers that look themselves.
@@ -36,7 +36,7 @@ impl MissedRequest {
         self.open = Some((cursor, requested(turn, request, cursor, now)));
     }
 
-    /// Notes what the reader is told.
+    /// Records what the reader is sent.
     pub(crate) fn told(&mut self, item: &StreamItem) {
         if let StreamItem::Event(event) = item {
             self.told = self.told.max(event.cursor);

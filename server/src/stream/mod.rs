@@ -14,10 +14,10 @@
 //! **Invariants.**
 //! - A mapper has no clock and awaits nothing, so a table of items and frames tests it.
 //! - The body reads the next item only after the connection has taken the last one, so a slow
-//!   reader piles up nothing here.
-//! - A comment ends a silence after `keep_alive`, so that no proxy gives up the stream.
+//!   reader accumulates nothing here.
+//! - After a silence of `keep_alive` a comment is sent, so that no proxy closes the stream.
 //! - A stream ends with its credential, with the server, or after `stream_life`. The mapper writes
-//!   which it was (`Cut`), and when to come back.
+//!   the reason (`Cut`), and when to reconnect.
 
 pub(crate) mod body;
 pub(crate) mod frame;

@@ -1,5 +1,5 @@
-//! A body that a future writes. It passes on a piece, and goes on after the piece was taken. Pieces
-//! that are not small count among the bytes of the body's user until they are sent.
+//! A body that a future writes. It passes on a piece, and continues after the piece was taken.
+//! Pieces that are not small count among the bytes of the body's user until they are sent.
 
 use std::{
     future::poll_fn,
@@ -29,7 +29,7 @@ pub(crate) struct Outlet {
 pub(crate) struct OutletReader {
     pub(crate) user: UserId,
     pub(crate) budget: ByteBudget,
-    /// As long as a reader that takes nothing may stay. After that there is room again.
+    /// As long as a reader that does not read may stay. After that there is room again.
     pub(crate) patience: Duration,
 }
 
@@ -40,7 +40,7 @@ impl Outlet {
     /// Passes on a piece, and waits until the connection has room for another.
     ///
     /// # Errors
-    /// Returns [`BrokenOff`] if other readers of this user take nothing, and leave no room in time.
+    /// Returns [`BrokenOff`] if other readers of this user do not read, and leave no room in time.
     pub(crate) async fn send(&self, piece: Bytes) -> Result<(), BrokenOff> {
         let room = self.room(piece.len()).await?;
         self.send_in(room, piece).await;
@@ -99,7 +99,7 @@ type Writes = Pin<Box<dyn Future<Output = Result<(), BrokenOff>> + Send>>;
 pub(crate) struct BrokenOff;
 
 impl WrittenBody {
-    /// Makes the body of what the future sends. To drop the body drops the future.
+    /// Makes the body of what the future sends. Dropping the body drops the future.
     pub(crate) fn new<F>(reader: OutletReader, write: impl FnOnce(Outlet) -> F) -> Self
     where
         F: Future<Output = Result<(), BrokenOff>> + Send + 'static,

@@ -47,8 +47,7 @@ pub(crate) fn ask(value: Option<Raw<'_>>, pointer: &str) -> Result<Option<Ask>, 
     Ok(Some(ask))
 }
 
-/// A text that the user submits. Its key, the message's own id, makes it harmless to submit it
-/// again.
+/// A text that the user submits. Its key, the message's own id, makes it safe to submit again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Said {
     /// The key of the submit.

@@ -22,7 +22,7 @@ pub(crate) struct DecidedCall {
     pub(crate) came: Came,
 }
 
-/// Decisions that name calls of a chat, and the turn to go on with.
+/// Decisions that name calls of a chat, and the turn to continue.
 #[derive(Debug)]
 pub(crate) struct DecidedCalls {
     /// The turn that was open if a decision is about it, or else that of the last decision.
@@ -31,7 +31,7 @@ pub(crate) struct DecidedCalls {
 }
 
 impl DecidedCalls {
-    /// Chooses the turn to go on with. Returns `None` if no decision names a call.
+    /// Chooses the turn to continue. Returns `None` if no decision names a call.
     pub(super) fn of(calls: Vec<DecidedCall>, open: Option<TurnId>) -> Option<Self> {
         let of_open = calls.iter().find(|decided| open == Some(decided.turn));
         let turn = of_open.or(calls.last())?.turn;
@@ -57,7 +57,7 @@ pub(crate) enum Came {
 }
 
 /// Decides about requests of a chat. A decision that names no request of the chat, or not the open
-/// one, is passed over, because a client that is refused would keep its decision for ever.
+/// one, is passed over, because a client that is refused would keep its decision forever.
 ///
 /// # Errors
 /// Returns a problem if the caller may not decide, if a decision does not fit, or if it is not

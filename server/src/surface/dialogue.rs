@@ -1,8 +1,8 @@
-//! A client's dialogue with one chat. The user speaks or decides, and the client is told a turn
-//! from its place in it on.
+//! A client's dialogue with one chat. The user speaks or decides, and the client receives a turn
+//! from its position on.
 //!
-//! A surface reads from a body what the client wants, and chooses the position and the mapper by
-//! which it tells a turn.
+//! A surface reads from a body what the client wants, and chooses the position and the mapper for
+//! writing a turn.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ pub(crate) struct Dialogue<'a> {
     surface: &'static str,
     /// The client's name for the chat.
     name: SessionId,
-    /// Which person is asked about a call.
+    /// Who is asked about a call.
     pub(crate) ask: Ask,
     stream: OpenStream,
     /// Whether the turn is this client's, and not one that it only looks at.
@@ -65,12 +65,12 @@ impl<'a> Dialogue<'a> {
         Ok(Self { shared, caller, surface, name, ask, stream, follows: true })
     }
 
-    /// Only looks at the turn, which goes on when this client leaves.
+    /// Only looks at the turn, which continues if this client leaves.
     pub(crate) fn looks_on(self) -> Self {
         Self { follows: false, ..self }
     }
 
-    /// Returns the chat to which the client's name leads now.
+    /// Returns the chat that the client's name refers to now.
     ///
     /// # Errors
     /// A problem if this user has none.
@@ -96,7 +96,7 @@ impl<'a> Dialogue<'a> {
     }
 
     /// Decides about approval requests of the chat, in which this turn is open. Returns the turn to
-    /// go on with, or `None` if no decision names a call.
+    /// continue, or `None` if no decision names a call.
     ///
     /// # Errors
     /// A problem if the caller may not decide, a decision does not fit, or it is not known whether
@@ -119,7 +119,7 @@ impl<'a> Dialogue<'a> {
         self.stream(session, id, EventCursor::START, events, mapper)
     }
 
-    /// Answers with what comes of a turn after this position.
+    /// Answers with the events of a turn after this position.
     ///
     /// # Errors
     /// A problem if the session cannot be reached.
@@ -146,7 +146,7 @@ impl<'a> Dialogue<'a> {
         named(stream.look_again(session, after).of(items, mapper), turn)
     }
 
-    /// Answers with frames, which are all that there is to tell, of this turn if there is one.
+    /// Answers with these frames and nothing else, of this turn if there is one.
     pub(crate) fn tell_whole(self, turn: Option<TurnId>, frames: Frames) -> Response {
         turn.into_iter().fold(self.stream.whole(frames), named)
     }

@@ -1,7 +1,7 @@
 //! Forks chats in which a person has changed an earlier message, or wants another answer to it.
 //! Each such message begins a fork, which is a chat of its own. It has the texts before the
-//! message, and none of their consents, keys or open calls. From then on, the client's name leads
-//! to its newest fork, and the chat before it is left as it is.
+//! message, and none of their consents, keys or open calls. From then on, the client's name refers
+//! to the newest fork, and the earlier chat is left as it is.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ use crate::{
     turns::{self, BegunTurn, Supersede},
 };
 
-/// What a client says of the message that it sends.
+/// What a client states about the message that it sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
     /// Nothing. The message is new, was sent before, or has another text than before.
@@ -33,7 +33,7 @@ pub(crate) enum Sent {
     Again,
 }
 
-/// Returns the chat to which a client's name leads now.
+/// Returns the chat that a client's name refers to now.
 ///
 /// # Errors
 /// Returns a problem if this user has none.
@@ -49,7 +49,7 @@ pub(crate) async fn current(
 }
 
 /// Begins a turn with a message, or finds the one that it began before. It begins in a fork if the
-/// message changes an earlier one. If the future is dropped, the work goes on to its end.
+/// message changes an earlier one. If the future is dropped, the work still runs to its end.
 ///
 /// # Errors
 /// Returns a problem if none began.
@@ -93,7 +93,7 @@ pub(crate) async fn begin(
 
 /// Where a message belongs.
 enum Belongs {
-    /// Into this chat. It is new there, or is told again.
+    /// Into this chat. It is new there, or is streamed again.
     In(Session),
     /// Into a fork.
     Fork(Cut),
@@ -138,14 +138,14 @@ async fn find(
     }
     match sent {
         Sent::Named | Sent::Again if is_cut => {
-            Err(Problem::malformed("The message stands too far back in its chat to be changed."))
+            Err(Problem::malformed("The message is too far back in its chat to be changed."))
         }
         Sent::Plain | Sent::Named | Sent::Again => Ok((newest.clone(), Belongs::In(newest))),
     }
 }
 
-/// Returns whether the turn of the message is told once more, because nothing of it is changed or
-/// the same request came twice.
+/// Returns whether the turn of the message is streamed once more, because nothing of it is changed
+/// or the same request came twice.
 const fn is_told(found: &Found, sent: Sent, in_newest: bool) -> bool {
     found.is_same
         && match sent {

@@ -1,9 +1,9 @@
-//! Has the parts that the protocols of other projects share: a client's dialogue with a chat,
+//! Contains the parts that the protocols of other projects share: a client's dialogue with a chat,
 //! bodies with a client's history, approvals by an id, and streamed texts.
 //!
 //! A client of such a protocol sends its whole history each time, and the history decides nothing.
-//! Of a body only the last message counts, and an approval counts only for the digest in its id. If
-//! the message is an earlier one with another text, the chat goes on in a fork.
+//! Only the last message of a body is used, and an approval is valid only for the digest in its id.
+//! If the message is an earlier one with another text, the chat continues in a fork.
 //!
 //! - Reading: `raw` keeps JSON as text, `body` takes the last message of it, and `decision` reads a
 //!   client's yes or no.
@@ -11,13 +11,12 @@
 //!   decisions out.
 //! - Placing: `forks` finds the chat of a message, and `look_back` reads it from its end. `history`
 //!   collects the texts of a chat, and `takeover` begins a chat with them.
-//! - Answering: `dialogue` begins or finds a turn, decides, and opens the stream in which the turn
-//!   is told.
-//! - Telling: `speech` begins and ends the texts of a stream, and `spoken` compares them with the
-//!   stored ones. `cut` says why a stream ended early, and `iso8601` writes moments.
-//! - Testing: `scenes` has turns that each surface must tell, and `scene` plays them to a mapper.
+//! - Answering: `dialogue` begins or finds a turn, decides, and opens the stream of the turn.
+//! - Writing: `speech` begins and ends the texts of a stream, and `spoken` compares them with the
+//!   stored ones. `cut` writes why a stream ended early, and `iso8601` writes moments.
+//! - Testing: `scenes` has turns that each surface must write, and `scene` plays them to a mapper.
 //!
-//! Invariant: nothing that a client says of earlier messages changes the chat.
+//! Invariant: nothing that a client sends about earlier messages changes the chat.
 
 pub(crate) mod approval_id;
 pub(crate) mod body;

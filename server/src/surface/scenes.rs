@@ -1,4 +1,4 @@
-//! Turns that each surface must tell.
+//! Turns that each surface must write.
 
 use madang::{
     TurnId,

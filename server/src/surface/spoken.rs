@@ -1,7 +1,7 @@
 //! Tracks the text of a message as far as a reader has it, and compares it with the message that is
 //! stored in the end.
 
-/// The streamed text of the message that is being spoken.
+/// The streamed text of the message that is being written.
 #[derive(Debug, Default)]
 pub(crate) struct Spoken(String);
 
@@ -15,7 +15,7 @@ pub(crate) enum Lack<'a> {
 }
 
 impl Spoken {
-    /// Returns how many bytes were streamed. The next piece goes on from there.
+    /// Returns how many bytes were streamed. The next piece continues there.
     pub(crate) const fn len(&self) -> usize {
         self.0.len()
     }

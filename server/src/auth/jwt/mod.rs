@@ -4,12 +4,12 @@
 //! JWTs.
 //!
 //! Invariants:
-//! - The key decides about the algorithm, and the JWT never does. A key of one family cannot be
-//!   used as that of another.
-//! - A JWT must have an issuer, an audience, a subject and an end. One for another service does not
-//!   count.
-//! - A user's name begins with the issuer's prefix, so no issuer can speak for users of tokens or
-//!   of services.
+//! - The key determines the algorithm, and the JWT never does. A key of one family cannot be used
+//!   as that of another.
+//! - A JWT must have an issuer, an audience, a subject and an end. One for another service is not
+//!   accepted.
+//! - A user's name begins with the issuer's prefix, so no issuer can act for users of tokens or of
+//!   services.
 
 mod file;
 mod signatures;
@@ -38,8 +38,8 @@ use super::{
 ///
 /// A JWT is checked by the public keys of a file: a JWK set, or one key as PEM. The server reads
 /// the file again when it changes. The algorithm is EdDSA, ES256 or RS256. The claim `scope` lists
-/// what the JWT may do, and `admin` counts only as `madang:admin`. Without the claim, the JWT may
-/// chat and not decide.
+/// what the JWT may do, and `admin` is accepted only as `madang:admin`. Without the claim, the JWT
+/// has only the scope `chat`.
 #[derive(Debug, Clone)]
 pub struct JwtIssuer {
     keys: PathBuf,
@@ -87,7 +87,7 @@ impl fmt::Debug for Jwts {
     }
 }
 
-/// What a JWT that counts says.
+/// The content of a valid JWT.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct JwtLogin {
     pub(crate) user: UserId,
@@ -198,11 +198,11 @@ fn read_left(path: &Path) -> Result<Vec<JwtKey>, JwtFileError> {
     }
 }
 
-/// What precedes our names if an issuer means this server.
+/// The prefix of scopes that are meant for this server.
 const OUR_SCOPES: &str = "madang:";
 
 /// Reads a list with spaces in between. An issuer also lists names of other services, and many have
-/// an `admin`. Only with our word before it does it count.
+/// an `admin`. It is accepted only with this server's prefix.
 fn known_scopes(list: &str) -> TokenScopes {
     let known = |name: &str| {
         let (name, is_ours) =

@@ -102,8 +102,8 @@ fn a_bad_file_is_told_by_its_line_and_starts_no_server() {
     let kim = json!({ "name": "kim", "user": "kim", "scopes": ["chat"], "sha256": hash });
     let neither = json!({ "name": "kim", "scopes": ["chat"], "sha256": hash });
     for (text, words) in [
-        ("hello".to_owned(), &["line 1 of", "is no token", "madang token add"][..]),
-        (format!("{kim}\n\n{neither}\n"), &["line 3 of", "is no token"]),
+        ("hello".to_owned(), &["line 1 of", "is not a token", "madang token add"][..]),
+        (format!("{kim}\n\n{neither}\n"), &["line 3 of", "is not a token"]),
         (format!("{kim}\n{kim}\n"), &["two tokens with the name kim", "take one"]),
     ] {
         let file = home.secret("tokens", text);
