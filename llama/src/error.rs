@@ -23,7 +23,7 @@ pub enum LoadError {
         cause: io::Error,
     },
     /// The file has another format.
-    #[error("failed to load the model: {} is no GGUF file; give one that ends in .gguf", path.display())]
+    #[error("failed to load the model: {} is not a GGUF file; give one that ends in .gguf", path.display())]
     NotGguf {
         /// The path of the file, as the caller gave it.
         path: PathBuf,

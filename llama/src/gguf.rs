@@ -124,7 +124,7 @@ impl Header {
             return Err(self.damaged("it names no architecture"));
         }
         if !alignment.is_power_of_two() {
-            return Err(self.damaged("its alignment is no power of two"));
+            return Err(self.damaged("its alignment is not a power of two"));
         }
         self.check_tensors(tensors, alignment)?;
         Ok(gguf)
@@ -166,7 +166,7 @@ impl Header {
         let kind = self.u32()?;
         let len = self.u64()?;
         if kind != STRING {
-            return Err(self.damaged("its tokens are no texts"));
+            return Err(self.damaged("its tokens are not texts"));
         }
         let mut seen = HashSet::new();
         for _ in 0..len {

@@ -84,7 +84,7 @@ pub enum AuditError {
         call: CallId,
     },
     /// An approval was not sealed by the program that has the keys, or was changed.
-    #[error("transition {position} is no approval of call {call}: {cause}")]
+    #[error("transition {position} is not an approval of call {call}: {cause}")]
     Approval {
         /// The position of the transition, counted from 1.
         position: u64,

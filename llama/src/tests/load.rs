@@ -25,7 +25,7 @@ fn what_is_no_model_is_named() {
     assert!(matches!(load_error(b"\x89PNG and more"), LoadError::NotGguf { .. }));
     assert!(matches!(load_error(b"GGUF\x63\0\0\0"), LoadError::Version { version: 99, .. }));
     let sentence = load_error(b"hello").to_string();
-    assert!(sentence.contains("is no GGUF file") && !sentence.contains('\n'), "{sentence}");
+    assert!(sentence.contains("is not a GGUF file") && !sentence.contains('\n'), "{sentence}");
 }
 
 #[test]

@@ -145,7 +145,7 @@ fn excluded(fields: &mut Fields<'_>) -> Result<Vec<String>, String> {
 fn http(key: &str, url: &str, fields: &mut Fields<'_>) -> Result<Reach, String> {
     let path = fields.path.clone();
     let url = Url::parse(url).ok().filter(Url::has_host);
-    let url = url.ok_or_else(|| format!("{path}.{key} is no address"))?;
+    let url = url.ok_or_else(|| format!("{path}.{key} is not an address"))?;
     match url.scheme() {
         "https" => {}
         "http" if is_this_machine(&url) => {}
@@ -161,8 +161,9 @@ fn http(key: &str, url: &str, fields: &mut Fields<'_>) -> Result<Reach, String> 
     }
     let mut headers = HeaderMap::new();
     for (name, value) in fields.table("headers")? {
-        let key = HeaderName::try_from(&name)
-            .map_err(|_| format!("{path}.headers has {name:?}, which is no name of a header"))?;
+        let key = HeaderName::try_from(&name).map_err(|_| {
+            format!("{path}.headers has {name:?}, which is not the name of a header")
+        })?;
         if is_ours(&key) {
             return Err(format!("{path}.headers has {name}, which the protocol sets itself"));
         }

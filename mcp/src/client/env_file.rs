@@ -14,7 +14,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<(String, String)>, String> {
     if text.len() as u64 > MAX_ENV_FILE_BYTES {
         return Err(format!("names {path}, which has more than {MAX_ENV_FILE_BYTES} bytes"));
     }
-    variables(&text).map_err(|line| format!("names {path}, whose line {line} is no NAME=value"))
+    variables(&text).map_err(|line| format!("names {path}, whose line {line} is not NAME=value"))
 }
 
 /// Reads the variables of a text. Returns the number of the first line that has none as an error.

@@ -82,7 +82,7 @@ impl Fields<'_> {
         let seconds = seconds.filter(|time| !time.is_zero() && *time <= MAX_TIMEOUT);
         let most = MAX_TIMEOUT.as_secs();
         seconds.map(Some).ok_or_else(|| {
-            format!("{}.{key} is no number of seconds above 0 and up to {most}", self.path)
+            format!("{}.{key} is not a number of seconds above 0 and up to {most}", self.path)
         })
     }
 

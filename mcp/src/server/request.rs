@@ -41,7 +41,7 @@ pub(super) fn read(bytes: &[u8]) -> Vec<Read<RoleServer>> {
 
 fn message(text: &str, is_text: bool) -> Result<RxJsonRpcMessage<RoleServer>, ErrorData> {
     if !is_text {
-        return Err(ErrorData::parse_error("the message is no UTF-8", None));
+        return Err(ErrorData::parse_error("the message is not UTF-8", None));
     }
     if has_too_many_values(text.as_bytes()) {
         let sentence = format!("a message may have {MAX_VALUES} values");
@@ -56,11 +56,11 @@ fn message(text: &str, is_text: bool) -> Result<RxJsonRpcMessage<RoleServer>, Er
         Ok(message) => Ok(message),
         Err(error) => Err(match error.classify() {
             Category::Data => {
-                ErrorData::invalid_request("this is no message of the protocol", None)
+                ErrorData::invalid_request("this is not a message of the protocol", None)
             }
             Category::Io | Category::Syntax | Category::Eof => {
                 let column = error.column();
-                ErrorData::parse_error(format!("the message is no JSON at column {column}"), None)
+                ErrorData::parse_error(format!("the message is not JSON at column {column}"), None)
             }
         }),
     }

@@ -257,8 +257,10 @@ impl ToolServer {
         };
         let answered = match (shown, responses.get(QUESTION)) {
             (Some(digest), Some(response)) => {
-                let read: ElicitResult = serde_json::from_value(response.clone())
-                    .map_err(|_| invalid("the answer to the question is no answer to a form"))?;
+                let read: ElicitResult =
+                    serde_json::from_value(response.clone()).map_err(|_| {
+                        invalid("the answer to the question is not an answer to a form")
+                    })?;
                 Some((digest, question::answer(&read, &shape)))
             }
             (Some(_) | None, _) => None,
@@ -398,7 +400,7 @@ fn is_long(name: &NumberOrString) -> bool {
 
 fn key_of(meta: &RequestMetaObject) -> Result<Option<IdempotencyKey>, ErrorData> {
     let Some(key) = meta.get(KEY) else { return Ok(None) };
-    let key = key.as_str().ok_or_else(|| invalid("the idempotency key is no text"))?;
+    let key = key.as_str().ok_or_else(|| invalid("the idempotency key is not a string"))?;
     IdempotencyKey::new(key).map(Some).map_err(|error| invalid(error.to_string()))
 }
 

@@ -91,7 +91,7 @@ fn read(text: &str, name: &str, part: Part) -> Result<Vec<Placed>, Failure> {
             // serde counts only the one line that it reads.
             let words = error.to_string();
             let words = words.rsplit_once(" at line ").map_or(&*words, |(words, _)| words);
-            refused(format!("is no case: {words}, at column {}", error.column()))
+            refused(format!("is not a case: {words}, at column {}", error.column()))
         })?;
         let problem = case.problem().or_else(|| case.rows.iter().find_map(tables::problem));
         if let Some(problem) = problem {
@@ -154,11 +154,11 @@ mod tests {
         let table = [
             (
                 "{",
-                "line 1 of f is no case: EOF while parsing an object, at column 1; mend it and try again",
+                "line 1 of f is not a case: EOF while parsing an object, at column 1; mend it and try again",
             ),
             (
                 r#"{"id":"a"}"#,
-                "line 1 of f is no case: missing field `toolkit`, at column 10; mend it and try again",
+                "line 1 of f is not a case: missing field `toolkit`, at column 10; mend it and try again",
             ),
             (
                 r#"{"id":"a","toolkit":"life","language":"ko","kind":"single","turns":[{"user":"x"}]}"#,
@@ -187,7 +187,7 @@ mod tests {
         }
         let good = r#"{"id":"a","toolkit":"life","language":"ko","kind":"single","turns":[{"user":"x","calls":[]}]}"#;
         let second = complaint(read(&format!("{good}\n\n{{}}"), "f", Part::Open));
-        assert!(second.starts_with("line 3 of f is no case: missing field `id`"), "{second}");
+        assert!(second.starts_with("line 3 of f is not a case: missing field `id`"), "{second}");
     }
 
     #[test]

@@ -67,7 +67,7 @@ impl CaseClock {
     fn set(&self, day: &str) -> Result<(), Failure> {
         let moment = format!("{day}{NOON}").parse::<jiff::Timestamp>();
         let moment = moment.map_err(|cause| {
-            Failure::because(format!("{day} is no day of the form YYYY-MM-DD"), cause)
+            Failure::because(format!("{day} is not a day of the form YYYY-MM-DD"), cause)
         })?;
         self.0.store(moment.as_millisecond(), Relaxed);
         Ok(())

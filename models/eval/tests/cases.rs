@@ -130,7 +130,7 @@ fn a_file_of_cases_that_cannot_be_used_is_told_in_one_sentence() {
     let foreign = home.file("foreign.jsonl", cases().replace("\"life\"", "\"chess\""));
     for (path, words) in [
         (&missing, &["there is no file", "nowhere.jsonl"][..]),
-        (&half, &["line 4 of", "half.jsonl is no case: missing field `toolkit`"]),
+        (&half, &["line 4 of", "half.jsonl is not a case: missing field `toolkit`"]),
         (&twice, &["two cases are called one"]),
         (&noise, &["noise.jsonl is not UTF-8"]),
         (&empty, &["empty.jsonl has no cases"]),
@@ -152,7 +152,7 @@ fn a_check_plays_cases_as_they_are_meant_and_says_which_cannot_be() {
     );
     let bad = home.file("bad.jsonl", cases().replace("search_catalog", "search_attic"));
     let ended = home.run(&["--check", "--cases", bad.to_str().unwrap()]);
-    ended.failed_with(&["the case one has a call of search_attic, which is no tool"]);
+    ended.failed_with(&["the case one has a call of search_attic, which is not a tool"]);
 }
 
 /// Tells whether a terminal obeys this letter, or it turns the direction of text.

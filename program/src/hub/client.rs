@@ -153,7 +153,7 @@ impl Client {
         }
         let listing = Listing::read(&json).map_err(|cause| {
             HubError::new(format!(
-                "{host} answers with something that is no hub's listing: check HF_ENDPOINT, and use no repository that you do not trust"
+                "{host} answers with something that is not a hub's listing: check HF_ENDPOINT, and use no repository that you do not trust"
             ))
             .because(cause)
         })?;

@@ -43,7 +43,7 @@ pub(super) enum BadListing {
     #[error("the listing is not what the protocol says")]
     Form(#[from] serde_json::Error),
     /// A commit or checksum is no hash.
-    #[error("{0:?} is no hash")]
+    #[error("{0:?} is not a hash")]
     NoHash(String),
     /// The name of a file could lead out of the cache.
     #[error("the file name {0:?} leads out of its folder")]

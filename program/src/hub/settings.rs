@@ -60,7 +60,7 @@ fn token_file(variable: impl Fn(&str) -> Option<PathBuf>) -> Option<PathBuf> {
 fn endpoint(text: &str) -> Result<Url, HubError> {
     let wrong = || {
         HubError::new(
-            "HF_ENDPOINT is no address of a hub: give one like https://huggingface.co, or unset it",
+            "HF_ENDPOINT is not an address of a hub: give one like https://huggingface.co, or unset it",
         )
     };
     let url = Url::parse(text).map_err(|cause| wrong().because(cause))?;
@@ -101,7 +101,7 @@ mod tests {
         assert_eq!(mirror.endpoint.as_str(), "http://mirror.example:8080/hf");
         for wrong in ["huggingface.co", "file:///etc", "http://", "mailto:a@b"] {
             let found = of(&[home, ("HF_ENDPOINT", wrong)]).unwrap_err().to_string();
-            assert!(found.starts_with("HF_ENDPOINT is no address"), "{wrong}: {found}");
+            assert!(found.starts_with("HF_ENDPOINT is not an address"), "{wrong}: {found}");
         }
         assert!(of(&[]).unwrap_err().to_string().ends_with("set HF_HOME"));
     }

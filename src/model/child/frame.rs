@@ -13,7 +13,7 @@ const HEAD: usize = 4;
 pub(super) enum FrameError {
     #[error("a frame of {bytes} bytes, where {MAX_BYTES} are the most")]
     TooLong { bytes: usize },
-    #[error("a frame that is no message")]
+    #[error("a frame that is not a message")]
     NoMessage(#[source] serde_json::Error),
 }
 
@@ -99,8 +99,8 @@ mod tests {
                 &b"GGML_ASSERT failed"[..],
                 "a frame of 1280132935 bytes, where 67108864 are the most",
             ),
-            (b"\x02\0\0\0no", "a frame that is no message"),
-            (b"\x03\0\0\0\"\xff\"", "a frame that is no message"),
+            (b"\x02\0\0\0no", "a frame that is not a message"),
+            (b"\x03\0\0\0\"\xff\"", "a frame that is not a message"),
         ] {
             let mut frames = Frames::default();
             frames.push(garbage);

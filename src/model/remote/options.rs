@@ -166,10 +166,10 @@ pub enum RemoteError {
     #[error("the key has characters that no key has")]
     Key,
     /// The address is invalid.
-    #[error("{0:?} is no address: give one such as http://127.0.0.1:8080/v1")]
+    #[error("{0:?} is not an address: give one such as http://127.0.0.1:8080/v1")]
     Url(String),
     /// The name of the model is empty, or has characters that no such name has.
-    #[error("{0:?} is no name of a model")]
+    #[error("{0:?} is not the name of a model")]
     Model(String),
     /// The key would be sent without encryption.
     #[error("a key is not sent in clear text, and {0} has no TLS: use https")]

@@ -60,7 +60,7 @@ pub(super) async fn erase(own: &mut Own<'_>, session: &SessionId) -> Result<(), 
     let found: Option<bool> =
         is_temporary.fetch_optional(&mut *own.db).await.map_err(StoreError::unavailable)?;
     if found != Some(true) {
-        return Err(StoreError::refused(format!("session {session} is no temporary chat")));
+        return Err(StoreError::refused(format!("session {session} is not a temporary chat")));
     }
     for sql in STATEMENTS {
         let statement = sqlx::query(own.sql(sql)).bind(session.as_str());

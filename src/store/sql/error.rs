@@ -113,7 +113,7 @@ pub enum OpenError {
         cause: std::io::Error,
     },
     /// The lock file belongs to another account, which could lock out every program.
-    #[error("the lock file {} is no file of yours; remove it, or choose another folder", path.display())]
+    #[error("the lock file {} is not a file of yours; remove it, or choose another folder", path.display())]
     ForeignLock {
         /// The path of the lock file.
         path: PathBuf,

@@ -13,7 +13,7 @@ impl MemoryTransaction {
     /// Erases the texts of a temporary chat.
     pub(super) fn erase(&mut self, session: &SessionId) -> Result<(), StoreError> {
         if self.find(session, |table| table.is_temporary.then_some(())).is_none() {
-            return Err(StoreError::refused(format!("session {session} is no temporary chat")));
+            return Err(StoreError::refused(format!("session {session} is not a temporary chat")));
         }
         let erased_to = self.find(session, |table| table.erased_to).unwrap_or_default();
         let mut last = erased_to;

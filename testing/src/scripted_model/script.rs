@@ -90,5 +90,5 @@ fn problem_of(error: &serde_json::Error) -> String {
     if said == "recursion limit exceeded" {
         return "is nested too deep: write such arguments as a string".to_owned();
     }
-    format!("is no completion: {said} (column {})", error.column())
+    format!("is not a completion: {said} (column {})", error.column())
 }

@@ -105,14 +105,14 @@ async fn a_completion_may_think_first_and_names_its_cost() {
 async fn a_script_that_cannot_be_read_names_the_line() {
     check(
         "{\"text\":\"a\"}\nnonsense",
-        expect!["line 2 of the script is no completion: expected ident (column 2)"],
+        expect!["line 2 of the script is not a completion: expected ident (column 2)"],
     )
     .await;
     check("{}", expect!["line 1 of the script needs a `text`, `tool_calls` or an `error`"]).await;
     check(
         r#"{"texts":"a"}"#,
         expect![
-            "line 1 of the script is no completion: unknown field `texts`, expected one of `thinking`, `text`, `tool_calls`, `error`, `usage`, `delay_ms` (column 8)"
+            "line 1 of the script is not a completion: unknown field `texts`, expected one of `thinking`, `text`, `tool_calls`, `error`, `usage`, `delay_ms` (column 8)"
         ],
     )
     .await;

@@ -207,7 +207,7 @@ fn options_that_cannot_work_are_refused_with_one_sentence() {
     assert_eq!(error(new(Provider::OpenAi)), "this provider wants a key: set OPENAI_API_KEY");
     assert!(error(new(Provider::Gemini).key("k\n")).contains("characters that no key has"));
     for url in ["nonsense", "file:///etc/passwd", "http://"] {
-        assert!(error(new(Provider::OpenAi).url(url)).contains("is no address"), "{url}");
+        assert!(error(new(Provider::OpenAi).url(url)).contains("is not an address"), "{url}");
     }
     let far = new(Provider::OpenAi).url("http://models.example/v1");
     assert!(error(far.clone().key("k")).contains("not sent in clear text"));

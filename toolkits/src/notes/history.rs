@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(
             history.back(|place| place != page(2)),
             None,
-            "what is shown is no place to go to"
+            "what is shown cannot be a target"
         );
     }
 

@@ -183,7 +183,7 @@ fn target(target: &Expr<'_>) -> Written {
     } else if let Expr::Var(name) = target {
         free_name(name.id)
     } else {
-        Err(refused("assigns to something that is no name"))
+        Err(refused("assigns to something that is not a name"))
     }
 }
 

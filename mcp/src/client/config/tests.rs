@@ -165,7 +165,7 @@ fn each_mistake_is_one_sentence_with_file_and_key() {
         ),
         (
             server(r#""command": "a", "timeout": 0"#),
-            "mcpServers.gh.timeout is no number of seconds above 0 and up to 86400",
+            "mcpServers.gh.timeout is not a number of seconds above 0 and up to 86400",
         ),
         (
             server(r#""command": "a", "trust": true"#),
@@ -179,7 +179,7 @@ fn each_mistake_is_one_sentence_with_file_and_key() {
             server(r#""command": "a", "type": "http""#),
             "mcpServers.gh.type does not go with its other keys",
         ),
-        (server(r#""url": "example.org""#), "mcpServers.gh.url is no address"),
+        (server(r#""url": "example.org""#), "mcpServers.gh.url is not an address"),
         (server(r#""url": "ftp://example.org""#), "mcpServers.gh.url is neither http nor https"),
         (
             server(r#""url": "http://example.org""#),

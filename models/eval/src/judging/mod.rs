@@ -103,7 +103,7 @@ async fn checked(cases: &[Placed], left_out: usize, toolkits: &[Toolkit]) -> Res
             let id = &case.id;
             let name = &call.name;
             return Err(Failure::new(format!(
-                "the case {id} has a call of {name}, which is no tool"
+                "the case {id} has a call of {name}, which is not a tool"
             )));
         }
     }

@@ -48,6 +48,6 @@ async fn the_program_serves_and_writes_nothing_beside_its_frames() {
 async fn a_script_that_cannot_be_used_is_told_in_the_programs_own_sentence() {
     let (options, _file) = engine("nonsense");
     let failed = words(&load(options).await.unwrap_err());
-    assert!(failed.starts_with("line 1 of the script is no completion"), "{failed}");
+    assert!(failed.starts_with("line 1 of the script is not a completion"), "{failed}");
     assert!(failed.contains("mend"), "{failed}");
 }

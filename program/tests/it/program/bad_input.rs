@@ -324,7 +324,7 @@ fn a_model_that_cannot_be_used_ends_before_anything_is_opened() {
     home.file("truncated.gguf", header);
     for (path, words) in [
         ("nowhere.gguf", &["there is no file nowhere.gguf", "give the path"][..]),
-        ("foreign.gguf", &["foreign.gguf is no GGUF file"]),
+        ("foreign.gguf", &["foreign.gguf is not a GGUF file"]),
         ("empty.gguf", &["empty.gguf"]),
         ("truncated.gguf", &["truncated.gguf", "again"]),
         (".", &["failed to"]),

@@ -119,7 +119,7 @@ fn a_wrong_choice_is_told_in_one_sentence() {
         (&["--remote", "openai"], 2, "give PROVIDER:MODEL"),
         (&["--remote", "none:m"], 2, "there is no provider \"none\""),
         (&["--remote-url", "http://127.0.0.1:1"], 2, "--remote"),
-        (&["--remote", "openai:m", "--remote-url", "nonsense"], 1, "is no address"),
+        (&["--remote", "openai:m", "--remote-url", "nonsense"], 1, "is not an address"),
         (&["--remote", "openai:m", "--script", "x"], 2, "cannot be used with"),
         (&["--fall-back", "openai"], 2, "give PROVIDER:MODEL"),
         (&["--fall-back", "openai:a*b"], 2, "the name of a model has"),

@@ -115,7 +115,7 @@ async fn every_change_is_found_and_named() {
         ("decided by", format!("UPDATE madang_calls SET decided_by = 'lee' WHERE call = {second}"), "does not stand".to_owned()),
         ("another owner", "UPDATE madang_sessions SET user = 'lee' WHERE session = 'one'".to_owned(), "is not surely lee's".to_owned()),
         ("no owner's seal", "UPDATE madang_sessions SET seal = NULL WHERE session = 'one'".to_owned(), "it has no seal".to_owned()),
-        ("an approval without its seal", "UPDATE madang_transitions SET transition = json_remove(transition, '$.seal') WHERE step = 'approved'".to_owned(), "is no approval of call".to_owned()),
+        ("an approval without its seal", "UPDATE madang_transitions SET transition = json_remove(transition, '$.seal') WHERE step = 'approved'".to_owned(), "is not an approval of call".to_owned()),
         ("an approval for longer", "UPDATE madang_transitions SET transition = json_set(transition, '$.expires_at', 9000000000000000) WHERE step = 'approved'".to_owned(), "is not what was decided".to_owned()),
         ("a row without its seal", format!("UPDATE madang_calls SET seal = NULL WHERE call = {second}"), "has no approval that counts".to_owned()),
         ("what was shown", format!("UPDATE madang_calls SET shown = replace(shown, 'add_habit', 'nothing') WHERE call = {second}"), "does not stand".to_owned()),

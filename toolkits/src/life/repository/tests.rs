@@ -44,7 +44,7 @@ impl HabitRepository<'_> {
 fn code<T: std::fmt::Debug>(result: Result<T, HabitError>) -> &'static str {
     match result {
         Err(HabitError::Rule(violation)) => violation.code(),
-        other => panic!("{other:?} is no broken rule"),
+        other => panic!("{other:?} is not a broken rule"),
     }
 }
 

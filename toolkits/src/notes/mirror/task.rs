@@ -184,7 +184,7 @@ impl From<Remains> for MirrorReport {
 
 fn tell(report: &MirrorReport, newly_blocked: Vec<String>) {
     for file in newly_blocked {
-        warn!(file, "what stands at the place of a page's file is no file");
+        warn!(file, "there is something other than a file in the place of a page's file");
     }
     if *report != MirrorReport::default() {
         debug!(?report, "the mirror followed");

@@ -32,7 +32,7 @@ fn session(name: &str) -> SessionId {
 fn code<T: std::fmt::Debug>(result: Result<T, NotesError>) -> &'static str {
     match result {
         Err(NotesError::Rule(violation)) => violation.code(),
-        other => panic!("{other:?} is no broken rule"),
+        other => panic!("{other:?} is not a broken rule"),
     }
 }
 
