@@ -54,8 +54,8 @@ impl Call {
     /// under the key are refused.
     ///
     /// If a crash cut the call off, the next start ends it, with no effect or with an unknown one.
-    /// Repeating the call returns that end and never runs it again. It begins again only if the
-    /// ledger has nothing of it, which means that nothing was done.
+    /// Repeating the call returns that end and never runs it again. It runs again only if the
+    /// ledger has no record of it, because then nothing was done.
     #[must_use]
     pub fn key(mut self, key: impl Into<Option<IdempotencyKey>>) -> Self {
         self.key = key.into();

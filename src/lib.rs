@@ -38,8 +38,8 @@
 //! 5. The model receives the outcome, and every subscriber receives it as an [`event`]. The model
 //!    answers, and the turn ends.
 //!
-//! A turn that a crash cut off goes on after the next start. The module [`error`] lists what can go
-//! wrong.
+//! A turn that a crash cut off continues after the next start. The module [`error`] lists what can
+//! go wrong.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod approval;

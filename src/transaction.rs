@@ -19,8 +19,8 @@ use crate::Runtime;
 /// A function for [`Runtime::transaction`]: `async move |db: &mut C| -> Result<T, E> { .. }`, or an
 /// `async fn` of that form. `X` is the `&mut C`.
 ///
-/// It is implemented for functions and closures only. It says what `AsyncFnOnce` cannot say yet:
-/// that the future may move from thread to thread.
+/// It is implemented for functions and closures only. It states what `AsyncFnOnce` cannot express
+/// yet: that the future may move from thread to thread.
 pub trait TransactionFn<X>: Send + 'static {
     /// The value of a success.
     type Value;

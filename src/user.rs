@@ -47,7 +47,8 @@ impl User {
     }
 
     /// Opens a session of the user, and creates it if it does not exist. The session sleeps until
-    /// it is used. If its process ended in mid-turn, the session wakes now and the turn goes on.
+    /// it is used. If the process ended during a turn of the session, the session wakes now and the
+    /// turn continues.
     ///
     /// # Errors
     /// [`Error::Id`] if no session can have this name, and [`Error::Foreign`] if the session is
@@ -64,8 +65,8 @@ impl User {
     }
 
     /// Opens a session of the user as [`session`](Self::session) does, but creates none. Returns
-    /// `None` both if it does not exist and if it is another user's, so that the caller cannot tell
-    /// the two apart.
+    /// `None` both if it does not exist and if it is another user's, so that the caller cannot
+    /// distinguish the two.
     ///
     /// # Errors
     /// [`Error::Store`] if the store cannot be read, [`Error::Closed`] after the runtime has shut
@@ -105,9 +106,9 @@ impl User {
     /// Opens an inbox of the user's approval requests. It is complete even after a start, because
     /// sessions of the user that were cut off with an open request wake first. The future waits for
     /// them, at most [`Limits::ask_timeout`](crate::Limits::ask_timeout). The request of a session
-    /// that takes longer comes as a change.
+    /// that takes longer arrives later as a change.
     ///
-    /// Dropping the future opens nothing. Sessions that woke go on.
+    /// Dropping the future opens nothing. Sessions that woke stay awake.
     ///
     /// # Errors
     /// [`Error`] says why there is no inbox.
@@ -126,7 +127,7 @@ impl User {
     /// The digest is that of the request.
     ///
     /// # Errors
-    /// [`DecisionError`] says why the decision does not count.
+    /// [`DecisionError`] says why the decision was not accepted.
     pub async fn decide(
         &self,
         call: CallId,

@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 
 /// Begins a mark. All of these are noncharacters of Unicode, which no text should have.
 const BEGIN: char = '\u{fdd0}';
-/// Ends a mark that stands for the text as it is.
+/// Ends a mark that represents the text as it is.
 const END: char = '\u{fdd1}';
-/// Ends a mark that stands for the text as it is inside a JSON string.
+/// Ends a mark that represents the text as it is inside a JSON string.
 const END_IN_JSON: char = '\u{fdd2}';
-/// Ends a mark that stands for the text as it is inside a JSON string of ASCII alone.
+/// Ends a mark that represents the text as it is inside a JSON string of ASCII alone.
 const END_IN_ASCII: char = '\u{fdd3}';
 const MARKS: [char; 4] = [BEGIN, END, END_IN_JSON, END_IN_ASCII];
 

@@ -119,10 +119,10 @@ impl LlamaOptions {
         self
     }
 
-    /// Sets how many tokens of chats between two turns stay in the context, where they slow down
-    /// all others a little. The bound is half of this while one completion runs, a third with two,
-    /// and so on. The default is the tokens of one chat. Beyond the bound, the chat that has rested
-    /// longest moves to memory.
+    /// Sets how many tokens of chats between two turns stay in the context. They slow down all
+    /// other chats a little. While completions run, the limit is divided by their number plus one.
+    /// The default is the tokens of one chat. Above the limit, the chat that has rested longest
+    /// moves to memory.
     #[must_use]
     pub fn resting_tokens(mut self, tokens: usize) -> Self {
         self.resting_tokens = Some(tokens);
@@ -167,10 +167,10 @@ impl LlamaOptions {
         self
     }
 
-    /// Lets llama.cpp use flash attention, as it does by default. A chat then pays only for its own
-    /// tokens, and without it for those of all chats in the context. On a processor it sums in 16
-    /// bits, in the order of all chats' tokens, so an answer may depend on other chats if the model
-    /// is unsure. The bundled model does not use it.
+    /// Lets llama.cpp use flash attention, as it does by default. With it, the cost of a token
+    /// depends only on its own chat; without it, on all chats in the context. On a processor it
+    /// sums in 16 bits, in the order of all chats' tokens, so an answer may depend on other chats
+    /// if the model is unsure. The bundled model does not use it.
     #[must_use]
     pub fn flash_attention(mut self, has_flash_attention: bool) -> Self {
         self.has_flash_attention = has_flash_attention;

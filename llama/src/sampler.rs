@@ -12,13 +12,12 @@ pub struct Sampling {
     /// How freely tokens are chosen, from 0 to 100. 0 is greedy. Higher values give unlikely tokens
     /// a chance.
     pub temperature: f32,
-    /// The number of likeliest tokens to choose among. 0 stands for all.
+    /// The number of likeliest tokens to choose among. 0 means all.
     pub top_k: usize,
-    /// The total probability of the likeliest tokens to choose among, from 0 to 1. 1 stands for
-    /// all.
+    /// The total probability of the likeliest tokens to choose among, from 0 to 1. 1 means all.
     pub top_p: f32,
     /// The least probability of a token to choose, as a share of the likeliest one's, from 0 to 1.
-    /// 0 stands for all.
+    /// 0 means all.
     pub min_p: f32,
     /// The number by which the logits of recent tokens are divided, from 0.01 to 100. 1 changes
     /// nothing. It does not apply inside a tool call, which copies words.
@@ -42,7 +41,7 @@ impl Sampling {
         self
     }
 
-    /// Chooses among this many likeliest tokens. 0 stands for all, the default.
+    /// Chooses among this many likeliest tokens. 0 means all, the default.
     #[must_use]
     pub fn top_k(mut self, count: usize) -> Self {
         self.top_k = count;
@@ -50,7 +49,7 @@ impl Sampling {
     }
 
     /// Chooses among the likeliest tokens that have this total probability, from 0 to 1. The
-    /// default of 1 stands for all.
+    /// default of 1 means all.
     #[must_use]
     pub fn top_p(mut self, probability: f32) -> Self {
         self.top_p = probability;
@@ -58,7 +57,7 @@ impl Sampling {
     }
 
     /// Chooses among the tokens that have at least this share of the likeliest one's probability,
-    /// from 0 to 1. The default of 0 stands for all.
+    /// from 0 to 1. The default of 0 means all.
     #[must_use]
     pub fn min_p(mut self, share: f32) -> Self {
         self.min_p = share;

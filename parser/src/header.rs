@@ -43,7 +43,7 @@ impl Channels {
         [self.start, self.channel, self.message, self.end]
     }
 
-    /// Reads a header. `written` turns a mark into the text that stands for it in an answer.
+    /// Reads a header. `written` turns a mark into the text that represents it in an answer.
     pub(crate) fn read(&self, text: &str, written: &dyn Fn(&str) -> String) -> Header {
         let [start, channel, message] = [self.start, self.channel, self.message].map(written);
         let begin = text.len() - text.trim_start().len();

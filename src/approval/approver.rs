@@ -1,4 +1,4 @@
-//! What decides about a call without a model, in place of a person who reads the request elsewhere.
+//! Decides about a call without a model, in place of a person who reads the request elsewhere.
 
 use std::{
     fmt,
@@ -22,10 +22,10 @@ pub enum Approver {
     /// Asks no person. A destructive call ends as unreachable.
     #[default]
     None,
-    /// Decides the request like this.
+    /// Answers the request with this decision.
     Decided(Decision),
-    /// Calls this function with the request. It is called again if the arguments that it edited do
-    /// not fit the tool. If it returns `None`, the request stays open until it expires.
+    /// Calls this function with the request. It is called again if it returned edited arguments
+    /// that do not fit the tool. If it returns `None`, the request stays open until it expires.
     Ask(Box<dyn Fn(ApprovalRequest) -> BoxFuture<'static, Option<Decision>> + Send + Sync>),
 }
 

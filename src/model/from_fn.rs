@@ -15,9 +15,9 @@ pub struct FnModel<F> {
 }
 
 /// Makes a model from an async function that answers a request: a client of a remote model, or a
-/// few lines for a test. Text that the function pushes into [`Deltas`] is streamed, and the
-/// [`Completion`] that it returns counts. The future is dropped when its completion is cancelled,
-/// as when a turn is dismissed with [`OnDismiss::Stop`](crate::OnDismiss::Stop).
+/// few lines for a test. Text pushed into [`Deltas`] is streamed; the returned [`Completion`] is
+/// what is stored. The future is dropped when its completion is cancelled, as when a turn is
+/// dismissed with [`OnDismiss::Stop`](crate::OnDismiss::Stop).
 pub fn from_fn<F, Fut>(name: impl Into<Cow<'static, str>>, answer: F) -> FnModel<F>
 where
     F: Fn(CompletionRequest, Deltas) -> Fut + Send + Sync + 'static,

@@ -17,9 +17,9 @@
 //! [`ModelError`].
 //!
 //! Invariants:
-//! - A completion ends once: with what the model returns, or by the runtime if the model is late,
-//!   panics or is full.
-//! - A returned [`Completion`] counts, whatever was streamed before.
+//! - A completion ends once: with what the model returns, or by the runtime if the model times out,
+//!   panics or has a full queue.
+//! - A returned [`Completion`] is what is stored, whatever was streamed before.
 //! - A model ends a cancelled completion soon, with [`ModelError::Cancelled`]. The runtime relies
 //!   on it.
 //! - At most [`ModelInfo::max_concurrent`] completions of a model run at once. The others wait in a

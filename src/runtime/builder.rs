@@ -31,8 +31,8 @@ use crate::{
 /// The longest name of a tool, in bytes, that the interfaces of common models and of MCP accept.
 const PORTABLE_NAME: usize = 64;
 
-/// Builds a [`Runtime`]. It needs at least a store. Without a model it begins no turns, but calls
-/// without a model.
+/// Builds a [`Runtime`]. It needs at least a store. Without a model it cannot begin turns, but it
+/// can run tools through [`Runtime::begin`].
 ///
 /// ```
 /// # use madang_testing::{FakeTool, MemoryStore, ScriptedModel};
@@ -91,9 +91,9 @@ impl Builder {
     ///
     /// A runtime without any model runs calls without a model and their questions, and its chats
     /// can be read. A text is refused with [`Error::NoModel`](crate::Error::NoModel). A turn that
-    /// an earlier process left open stays open for a start with a model: none of it begins, its
-    /// readers receive [`TurnInterrupted`](crate::event::EventKind::TurnInterrupted), and a call
-    /// that was cut off while it ran gets its end.
+    /// an earlier process left open stays open until a start with a model. Its readers receive
+    /// [`TurnInterrupted`](crate::event::EventKind::TurnInterrupted). Calls that were cut off while
+    /// they ran are ended, and nothing else of the turn runs.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel) -> Self {
         self.models.first = Some(Arc::new(model));
@@ -174,7 +174,7 @@ impl Builder {
         self
     }
 
-    /// Replaces the default bounds. [`start`](Self::start) refuses bounds that no runtime can keep.
+    /// Replaces the default limits. [`start`](Self::start) refuses limits that no runtime can keep.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
@@ -193,8 +193,8 @@ impl Builder {
     /// a crash, at the next start of any runtime. A turn that was still open then ends as cut off,
     /// and standing approvals of these chats are revoked.
     ///
-    /// The ledger of their calls is kept. A database's file also keeps the bytes that a deletion
-    /// leaves in it until the store writes there again.
+    /// The ledger of their calls is kept. Deleted bytes stay in the database file until the store
+    /// overwrites them.
     #[must_use]
     pub fn temporary_chats(mut self) -> Self {
         self.has_temporary_chats = true;

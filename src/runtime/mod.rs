@@ -148,8 +148,8 @@ impl Runtime {
     }
 
     /// Returns whether the runtime can serve, and otherwise which of its actors cannot. After
-    /// shutdown it cannot. The store also counts as unhealthy while a handler that holds its
-    /// transaction blocks its thread.
+    /// shutdown it cannot. The store is also unhealthy while a handler holds its transaction and
+    /// blocks a thread.
     #[must_use]
     pub fn health(&self) -> Health {
         let shared = &self.shared;
@@ -176,17 +176,17 @@ impl Runtime {
         self.shared.interrupted.count()
     }
 
-    /// Shuts down in order: no new turns begin, models stop, handlers that have begun finish and
+    /// Shuts down gracefully: no new turns begin, models stop, handlers that have begun finish and
     /// commit, and the store is closed last. This takes at most `Limits::shutdown_timeout`. Until
     /// it is done, chats can be read, turns dismissed and effects resolved.
     ///
-    /// Running turns stay open in the store together with their questions, and go on after the next
-    /// start. Turns of a [temporary chat](crate::Builder::temporary_chats) that are still open end
-    /// with the next start.
+    /// Running turns stay open in the store together with their questions, and continue after the
+    /// next start. Turns of a [temporary chat](crate::Builder::temporary_chats) that are still open
+    /// end with the next start.
     ///
     /// # Errors
-    /// [`ShutdownError`] if handlers or writes were still running at the end of that time. They go
-    /// on, and shutdown can be tried again.
+    /// [`ShutdownError`] if handlers or writes were still running at the end of that time. They
+    /// continue, and shutdown can be tried again.
     pub async fn shutdown(&self) -> Result<(), ShutdownError> {
         let shared = &self.shared;
         shared.context.closing.cancel();

@@ -1,4 +1,4 @@
-//! Resumption after a start: sessions that were cut off in mid-turn go on.
+//! Resumption after a start: sessions that were cut off during a turn continue.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ impl Runtime {
     /// Returns their number after each turn has ended or waits for a person. Without a model the
     /// turns stay open, and only calls that were cut off get their end.
     ///
-    /// Dropping the future wakes no further sessions. Those that are awake go on.
+    /// Dropping the future wakes no further sessions. Those that are awake continue.
     pub async fn resume_open(&self) -> usize {
         let mut running = JoinSet::new();
         let mut count = 0;

@@ -139,8 +139,8 @@ impl Session {
     /// open questions end, and the turn runs to its end. In both cases a handler that runs is not
     /// cancelled.
     ///
-    /// The dismissal is stored after what that handler writes, and [`Dismissed::stored`] waits for
-    /// it. Dropping the future or the [`Dismissed`] does not take the dismissal back.
+    /// The dismissal is stored after the writes of that handler, and [`Dismissed::stored`] waits
+    /// for it. Dropping the future or the [`Dismissed`] does not take the dismissal back.
     ///
     /// # Errors
     /// [`Error::NoTurn`] if no turn runs, [`Error::Closed`] if the session cannot be reached.
@@ -150,8 +150,8 @@ impl Session {
             .map(Dismissed::new)
     }
 
-    /// Clears the chat: the person's view and the model's prompt begin anew, and standing approvals
-    /// end. Stored messages and the ledger are kept.
+    /// Clears the chat: the person's view and the model's prompt are empty again, and standing
+    /// approvals end. Stored messages and the ledger are kept.
     ///
     /// # Errors
     /// [`Error`] says why the chat was not cleared.
@@ -178,7 +178,8 @@ impl Session {
     }
 
     /// Subscribes to the events from now on. If a turn went on after a crash and nobody has
-    /// subscribed since, the events begin with its resumption.
+    /// subscribed since, the events begin with its resumption, so that the first subscriber sees
+    /// the whole resumed turn.
     ///
     /// Each subscriber reads at its own pace. A slow one receives [`StreamItem::Lagged`], and then
     /// the missed events from the store.
@@ -191,7 +192,7 @@ impl Session {
     /// ([`SessionEvent::cursor`](crate::event::SessionEvent::cursor)), even if the session has
     /// slept or the process has ended since. The stored events come first, then the new ones.
     /// [`EventCursor::START`](crate::event::EventCursor::START) reads from the beginning. Each
-    /// entry of the chat and each end of a turn comes once and in order.
+    /// entry of the chat and each end of a turn is returned once and in order.
     ///
     /// Events of progress are repeated if they are still in memory. A [`FeedCursor`] also says
     /// which of them the reader knows, so they come only once while anything of the session is in
@@ -208,12 +209,12 @@ impl Session {
         Ok(self.slot.subscribe_after(cursor, &self.runtime.context.calls))
     }
 
-    /// Decides about an approval request of this session. Exactly one decision wins, and it counts
-    /// after it is recorded. Edited arguments that do not fit the tool are refused with their
+    /// Decides about an approval request of this session. Exactly one decision wins, and it is
+    /// valid after it is recorded. Edited arguments that do not fit the tool are refused with their
     /// problems, and the request stays open.
     ///
     /// # Errors
-    /// [`DecisionError`] says why the decision does not count.
+    /// [`DecisionError`] says why the decision was not accepted.
     pub async fn decide(
         &self,
         request: &ApprovalRequest,
@@ -233,8 +234,8 @@ impl Session {
         Ok(rows.iter().filter_map(LedgerRow::standing_approval).collect())
     }
 
-    /// Revokes the standing approvals of this tool in this session, so that its next call needs a
-    /// question again. A call that has begun goes on. Without such an approval nothing changes.
+    /// Revokes the standing approvals of this tool in this session, so that its next call asks
+    /// again. A call that has begun continues. Without such an approval nothing changes.
     ///
     /// # Errors
     /// [`Error::Store`] if the end could not be recorded.
@@ -277,7 +278,7 @@ impl Session {
     /// Dropping the future cancels nothing.
     ///
     /// # Errors
-    /// [`Error`] says why the resolution does not count.
+    /// [`Error`] says why the resolution was not accepted.
     pub async fn resolve(&self, call: CallId, resolution: EffectResolution) -> Result<(), Error> {
         let slot = self.slot.clone();
         let context = self.runtime.context.clone();

@@ -12,9 +12,9 @@
 //! Invariants of each store:
 //! - An acknowledged write is durable, and a refused write leaves nothing.
 //! - A ledger's chain only grows, and a call takes only the steps that its state allows.
-//! - A borrower of a connection reads and writes its own tables only.
+//! - A borrower of a connection reads and writes only its own tables.
 //!
-//! The module [`port`] has what a store of your own is written with, and
+//! The module [`port`] contains the types for writing a store of your own, and
 //! `madang_testing::store_contract!` tests it against these invariants.
 //!
 //! ```

@@ -1,9 +1,9 @@
 //! The traits of handlers: async functions that borrow their context, and perhaps a connection, as
 //! long as they run.
 //!
-//! The traits are implemented for functions and closures. They say what `AsyncFn` cannot say yet:
-//! that the future may move from thread to thread. An async closure that borrows a captured value
-//! is therefore refused. Pass a method to [`with`](super::with) instead.
+//! The traits are implemented for functions and closures. They state what `AsyncFn` cannot express
+//! yet: that the future may move from thread to thread. An async closure that borrows a captured
+//! value is therefore refused. Pass a method to [`with`](super::with) instead.
 
 use std::future::Future;
 

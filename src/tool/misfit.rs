@@ -28,7 +28,7 @@ fn pointer(path: &Path) -> String {
     pointer
 }
 
-/// Takes the part of serde's words that is about the type, and leaves the part that is about the
+/// Takes the part of serde's message that is about the type, and leaves the part that is about the
 /// value.
 fn problem(pointer: String, words: &str) -> Problem {
     if let Some(field) =

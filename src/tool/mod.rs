@@ -31,12 +31,12 @@
 //!   hand.
 //!
 //! Invariants:
-//! - A handler runs only with arguments that its schema allows, and only after a person has
-//!   approved if it must ask.
+//! - A handler runs only with arguments that its schema allows, and, if it must ask, only after a
+//!   person has approved.
 //! - After a crash, either both the writes of a transactional tool and the record of its end are
 //!   there, or neither is.
-//! - The model and the person read `Err(ToolFault::rule("code", reason))` as it is. Of any other
-//!   error they read only the type.
+//! - The model and the person read `Err(ToolFault::rule("code", reason))` as it is. They read only
+//!   the type of any other error.
 
 mod async_fn;
 mod handler;

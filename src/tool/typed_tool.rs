@@ -188,8 +188,8 @@ impl<A: 'static> TypedTool<A> {
         self
     }
 
-    /// Sets the effects that the tool may have. A [`reading`] tool can have only `Read`, a
-    /// [`transactional`] one any other: otherwise its registration is refused.
+    /// Sets the effects that the tool may have. A [`reading`] tool must have the effect `Read`, and
+    /// a [`transactional`] tool any other effect. Otherwise its registration fails.
     #[must_use]
     pub fn effect(mut self, effect: EffectPolicy) -> Self {
         self.spec = self.spec.effect(effect);

@@ -39,8 +39,8 @@ pub fn append_message(text: &mut String, message: &str) {
 /// the turn by its [`events`](Self::events), or wait for its [`outcome`](Self::outcome) or its
 /// [`text`](Self::text), in any order and as often as needed.
 ///
-/// Dropping the handle, or any future or stream made from it, cancels nothing. The turn goes on to
-/// its end, and the store keeps its text. [`Session::dismiss`](crate::Session::dismiss) and
+/// Dropping the handle, or any future or stream made from it, cancels nothing. The turn continues
+/// to its end, and the store keeps its text. [`Session::dismiss`](crate::Session::dismiss) and
 /// [`Session::dismiss_turn`](crate::Session::dismiss_turn) dismiss it.
 #[derive(Debug, Clone)]
 pub struct Turn {
@@ -214,7 +214,7 @@ impl Dismissed {
         Self(stored)
     }
 
-    /// Waits until the store has the dismissal. From then on no restart goes on with the turn. This
+    /// Waits until the store has the dismissal. From then on no restart continues the turn. This
     /// takes no longer than a handler that writes at this moment, or
     /// [`Limits::store_timeout`](crate::Limits::store_timeout).
     ///

@@ -14,7 +14,8 @@ pub struct TurnStatus {
     /// Whether it runs, or how it ended.
     pub phase: TurnPhase,
     /// The cursor of its first event. A reader that subscribes after [`EventCursor::before`] of it
-    /// reads the whole turn. [`EventCursor::START`] if the texts of a temporary chat were erased.
+    /// reads the whole turn. It is [`EventCursor::START`] if the texts of a temporary chat were
+    /// erased.
     pub first: EventCursor,
     /// The cursor of its last event so far. If the turn has ended, this is the cursor of its end.
     pub last: EventCursor,

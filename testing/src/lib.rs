@@ -9,8 +9,8 @@
 //!   another store.
 //! - [`FakeTool`] counts its runs and ends as the test says. [`end_name`] names the end of a call
 //!   in one word.
-//! - [`store_contract!`] tests a store of your own against every promise. [`hostile`] makes JSON of
-//!   hostile size and depth.
+//! - [`store_contract!`] tests your own store against every guarantee of the port. [`hostile`]
+//!   makes JSON of hostile size and depth.
 //! - [`Logs`] keeps what one test logs while others run.
 //! - [`RuntimeHooks`] and [`SessionHooks`] reach inside a runtime: they kill actors and count
 //!   tasks. A runtime has them with the feature `testing` of `madang`.

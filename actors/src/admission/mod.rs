@@ -3,8 +3,8 @@
 //!
 //! A caller takes a [`Permit`] with [`Admission::admit`], and is refused if the bound of its user,
 //! or of the runtime, is reached. Work that must go on, such as a turn after a crash, waits with
-//! [`Admission::wait`] instead, first come, first served. A refusal says when to try again,
-//! estimated from how long permits were held lately. The table of permits is pure.
+//! [`Admission::wait`] instead, first come, first served. A refusal contains the time after which
+//! to retry, estimated from how long recent permits were held. The table of permits is pure.
 //!
 //! Invariants:
 //! - Dropping a permit frees it, however its holder ends.

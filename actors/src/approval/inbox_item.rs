@@ -9,7 +9,7 @@ use crate::protocol::{ApprovalEnd, ApprovalRequest, CallId, SessionId};
 #[non_exhaustive]
 pub enum InboxItem {
     /// All open requests of the user, the earliest to expire first. It replaces everything before
-    /// it. It is the first item, and comes again if the reader fell behind.
+    /// it. It is the first item, and is sent again if the reader fell behind.
     Snapshot {
         /// The open requests.
         requests: Vec<Arc<ApprovalRequest>>,

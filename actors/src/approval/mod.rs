@@ -23,7 +23,7 @@
 //! - Exactly one decision about a request wins, and it counts only after it is recorded.
 //! - A decision counts only for its request's user and digest. Another user or another text is
 //!   refused, and the request stays open.
-//! - Nothing stays open for ever: a request expires at its time, which the ledger has too.
+//! - Nothing stays open forever: a request expires at its time, which the ledger has too.
 //! - The table of requests is pure. If the actor dies, each call asks again, and the ledger has all
 //!   that must not be lost.
 //! - The inboxes are not a part of the actor. Its death ends no request and leaves none open in

@@ -37,7 +37,7 @@ pub enum CancelCause {
     Suspended,
 }
 
-/// What becomes of a call that is cancelled before its handler begins.
+/// What happens to a call that is cancelled before its handler begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Interruption {
     /// It ends with this reason.
@@ -159,13 +159,13 @@ impl Cancellation {
         self.until(Causes::of_approval).await
     }
 
-    /// Returns what becomes of a call whose handler may no longer begin, or `None` if it may. An
+    /// Returns what happens to a call whose handler may no longer begin, or `None` if it may. An
     /// approval that was said to count does count.
     pub(super) fn before_handler(&self, is_approved: bool) -> Option<Interruption> {
         self.causes().before_handler(is_approved)
     }
 
-    /// Waits until a handler does not begin any more.
+    /// Waits until a handler can no longer begin.
     pub(super) async fn handler_interrupted(&self, is_approved: bool) -> Interruption {
         self.until(|causes| causes.before_handler(is_approved)).await
     }

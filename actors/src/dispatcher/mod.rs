@@ -12,8 +12,7 @@
 //! - `kept_ends` has the ends that the store did not take, and `late_end` writes them later.
 //! - `call` holds these steps in a pair of actors, which turns a handler's panic into an outcome.
 //!   It records the ends of calls that do not run.
-//! - `cut_off` makes the ends of calls whose process ended before they did, and `lost_end` those of
-//!   calls whose pipeline is gone.
+//! - `cut_off` ends calls whose process died, and `lost_end` ends calls whose actors died.
 //!
 //! Invariants:
 //! - The order is enforced by types: only `check` makes a `CheckedCall`, only `authorize` an

@@ -61,7 +61,7 @@ impl Responder {
 }
 
 /// A call that may have an open request. Dropping it closes a request whose end was not reported,
-/// so that no decision counts any more.
+/// so that no further decision is accepted.
 #[derive(Debug)]
 struct MayAsk {
     inboxes: Option<Inboxes>,

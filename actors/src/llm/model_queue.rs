@@ -200,7 +200,7 @@ impl ModelQueue {
         drop(waiting);
     }
 
-    /// Ends completions that waited too long or are not wanted any more.
+    /// Ends completions that waited too long or are no longer wanted.
     pub(super) fn take_out(&self) {
         let is_unwanted = |job: &CompletionJob| job.cancel.is_cancelled();
         let out = self.state().waiting.take_out(Instant::now(), is_unwanted);

@@ -264,7 +264,7 @@ impl<J> Queue<J> {
         self.forget();
     }
 
-    /// Takes out every job that is due or not wanted any more.
+    /// Takes out every job that is due or no longer wanted.
     pub(super) fn take_out(&mut self, now: Instant, is_unwanted: impl Fn(&J) -> bool) -> Vec<J> {
         self.take_out_if(|waiting| waiting.due <= now || is_unwanted(&waiting.job))
     }

@@ -1,4 +1,4 @@
-//! The address of an actor, which stays valid when its supervisor starts the actor anew.
+//! The address of an actor, which stays valid when its supervisor restarts the actor.
 
 use std::{
     pin::pin,
@@ -52,7 +52,7 @@ impl<M: Message> Address<M> {
         self.0.actor.read().expect("no code under this lock panics")
     }
 
-    /// Leads to this actor from now on, because the supervisor started it anew.
+    /// Refers to this actor from now on, because the supervisor restarted it.
     pub fn moved(&self, actor: ActorRef<M>) {
         let mut there = self.0.actor.write().expect("no code under this lock panics");
         let gone = std::mem::replace(&mut *there, actor);
@@ -61,7 +61,7 @@ impl<M: Message> Address<M> {
         self.0.moves.notify_waiters();
     }
 
-    /// Waits for another actor than this one. Waits for ever if the [restart
+    /// Waits for another actor than this one. Waits forever if the [restart
     /// limit](Self::restart_limit_reached) was reached.
     pub async fn after(&self, gone: &ActorRef<M>) -> ActorRef<M> {
         loop {

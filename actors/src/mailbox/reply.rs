@@ -39,7 +39,7 @@ fn tell<E: Send + 'static>(to: Recipient<E>, event: E) {
     }
 }
 
-/// Answers a message. A caller that has left is no error.
+/// Answers a message. It is not an error if the caller has left.
 pub fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     if reply.send(value).is_err() {
         trace!("the caller has left");

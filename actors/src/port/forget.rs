@@ -23,7 +23,7 @@ pub struct Forget {
 pub struct Forgotten {
     /// The sessions, with their names.
     pub sessions: u64,
-    /// The entries of transcripts that are no calls.
+    /// The entries of transcripts that are not calls.
     pub messages: u64,
     /// The rows of calls in the ledger.
     pub calls: u64,
@@ -46,7 +46,7 @@ pub enum ForgetError {
         "the rows were erased, but another program reads the database and their bytes may still be there: run it again when that program has ended"
     )]
     Remains,
-    /// The rows are gone, but the files could not be written anew.
+    /// The rows are gone, but the files could not be rewritten.
     #[error(
         "the rows were erased, but their bytes may still be there, for the files could not be written anew: make room on the disk and run it again"
     )]

@@ -1,7 +1,7 @@
 //! A chat in the one form that every chat template and every server accepts.
 //!
 //! A transcript has any order of messages: a turn may end without an answer, or begin with a call.
-//! Templates and servers refuse many of them for ever, and a chat must not become unusable through
+//! Templates and servers refuse many of them forever, and a chat must not become unusable through
 //! its own history. So everything that writes a chat for a model writes what [`conversation`]
 //! returns.
 

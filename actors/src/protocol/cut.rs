@@ -187,7 +187,7 @@ fn part(value: &Value, cuts: Cuts) -> Value {
     }
 }
 
-/// Names data that is no object.
+/// Names data that is not an object.
 fn as_fields(data: &Value) -> Map<String, Value> {
     match data {
         Value::Object(fields) => fields.clone(),

@@ -22,7 +22,7 @@ pub struct SessionEvent {
     /// The event's number within its session, from 1, without gaps while the session is in memory.
     /// It is 0 for an event that was read from the store.
     pub seq: u64,
-    /// The position of this event. A reader that comes back subscribes after it.
+    /// The position of this event. A reader that reconnects subscribes after it.
     pub cursor: EventCursor,
     /// The turn that the event belongs to.
     pub turn: TurnId,

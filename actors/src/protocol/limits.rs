@@ -1,4 +1,4 @@
-//! The bounds on every queue, buffer and wait, each with its default, its range and the reason for
+//! The limits of every queue, buffer and wait, each with its default, its range and the reason for
 //! it.
 
 use std::time::Duration;
@@ -11,8 +11,8 @@ limits! {
     /// Calls that are taken from one completion, if the model's family can ask for several at once.
     /// A model that asks for more has gone astray.
     max_calls_per_completion: usize = 8, in 1..=usize::MAX;
-    /// Tokens that one completion may generate: an answer of several paragraphs, and an end to
-    /// endless babble.
+    /// Tokens that one completion may generate: enough for several paragraphs, and it stops a model
+    /// that does not end.
     max_completion_tokens: u32 = 1_024, in 1..=u32::MAX;
     /// Bytes of a user's text in one turn: a long letter fits, a pasted file does not.
     max_user_text_bytes: usize = 64 * 1024, in 1..=usize::MAX;
@@ -26,13 +26,13 @@ limits! {
     max_imported_bytes: usize = 512 * 1024, in 0..=usize::MAX;
     /// Bytes of a call's raw arguments.
     max_arguments_bytes: usize = 1024 * 1024, in 2..=usize::MAX; // the bytes of an empty object
-    /// Bytes of what a model wants back with a call: signed thoughts take some kilobytes. Longer
-    /// ones are left out.
+    /// Bytes of the state that a model needs back with a call: signed thoughts take some kilobytes.
+    /// Longer ones are left out.
     max_opaque_bytes: usize = 64 * 1024, in 0..=usize::MAX; // 0 keeps none
     /// Levels of a call's arguments: deeper values overflow the validator's stack. Never more than
     /// [`MAX_LEVELS`](super::MAX_LEVELS), beyond which no value can be stored and read again.
     max_arguments_depth: usize = 64, in 1..=usize::MAX;
-    /// Bytes of a call's result, as JSON: the longest arguments may come back, with their result.
+    /// Bytes of a call's result, as JSON: a result may repeat the longest arguments.
     /// [`MAX_LEVELS`](super::MAX_LEVELS) bounds its depth.
     max_outcome_bytes: usize = 4 * 1024 * 1024, in 1..=usize::MAX;
     /// Bytes of the message of a handler's progress: one line next to the call.
@@ -61,8 +61,8 @@ limits! {
     /// The time that an approval waits to be used: for a permit of its tool, its slow work and the
     /// store, each at its default.
     approval_timeout: Duration = Duration::from_secs(2 * 60), in SHORTEST..=LONGEST;
-    /// The time that a standing approval lasts: a day, because a user that says "always" means the
-    /// work at hand.
+    /// The time that a standing approval lasts: a day, because a user who answers "always" means
+    /// the work at hand.
     standing_approval_lifetime: Duration = Duration::from_secs(24 * 60 * 60), in SHORTEST..=LONGEST;
     /// Calls that a standing approval covers: enough to work off a list. After more it is worth
     /// asking again.
@@ -91,21 +91,22 @@ limits! {
     max_inboxes: usize = 16_384, in 0..=usize::MAX; // 0 allows none
     /// Inboxes at once for one user: each device and each open page may have one.
     max_inboxes_per_user: usize = 64, in 0..=usize::MAX;
-    /// Changes that an inbox keeps for a slow reader; beyond them it reads all open requests anew.
+    /// Changes that an inbox keeps for a slow reader; above this, it receives all open requests
+    /// again.
     max_inbox_changes: usize = 64, in 0..=usize::MAX; // 0 makes each change a reading of all
     /// Calls running at once in a runtime: each is two actors.
     max_running_calls: usize = 4_096, in 1..=usize::MAX;
-    /// Calls running at once for one user: four for each of the user's turns; three quarters of the
-    /// permits stay free for others.
+    /// Calls running at once for one user: four for each of the user's turns. Three quarters of
+    /// `max_running_calls` stay free for others.
     max_running_calls_per_user: usize = 1_024, in 1..=usize::MAX;
-    /// Bytes that came in and are not stored yet, in a runtime: texts of users, and arguments of
+    /// Bytes that arrived and are not stored yet, in a runtime: texts of users, and arguments of
     /// calls without a model.
     max_queued_bytes: usize = 256 * 1024 * 1024, in 1..=usize::MAX;
     /// Bytes not stored yet for one user: the longest text in each of the user's turns.
     max_queued_bytes_per_user: usize = 16 * 1024 * 1024, in 1..=usize::MAX;
     /// Bytes stored of one user, in the transcripts and the ledger of all the user's sessions.
-    /// Beyond them no turn and no call without a model begins: a lifetime of typing, and an end to
-    /// a program that fills the disk. A turn that has begun is stored to its end.
+    /// Above this, no turn and no call without a model begins. It is a lifetime of typing, and it
+    /// stops a program that fills the disk. A turn that has begun is stored to its end.
     /// [`stored_bytes`](crate::port::stored_bytes) counts them, with the instructions of turns;
     /// tables of tools do not count.
     max_stored_bytes_per_user: usize = 1024 * 1024 * 1024, in 1..=usize::MAX;
@@ -139,13 +140,13 @@ limits! {
     /// and every session that was read keeps its own. Those of a usual turn fit.
     max_feed_bytes: usize = 512 * 1024, in 0..=usize::MAX; // 0 keeps the last event alone
     /// Bytes of stored events that a reader takes from the store at once: a slow one holds them
-    /// until it goes on. A longer event comes alone.
+    /// until it goes on. A longer event is read alone.
     max_replay_bytes: usize = 32 * 1024, in 1..=usize::MAX;
     /// Bytes of streaming text that a session keeps: more than a completion of the bound above can
     /// produce.
     max_streaming_bytes: usize = 256 * 1024, in 0..=usize::MAX;
-    /// Messages that wait for one session, because it wakes or is busy: a person types no more in
-    /// that time. Dismissals are never too many, because the caller waits for each.
+    /// Messages that wait for one session, because it wakes or is busy: more than a person types in
+    /// that time. Dismissals are not counted, because each caller waits for its own.
     max_waiting_messages: usize = 256, in 1..=usize::MAX;
     /// The time that a session stays awake without a turn.
     session_idle: Duration = Duration::from_secs(60), in Duration::ZERO..=LONGEST;

@@ -25,7 +25,7 @@ impl ApprovalRequest {
     /// Writes the question in full, up to [`MAX_BYTES`]: the tool, each argument on lines of its
     /// own, and what will happen. It is made of what is stored, never of what a model says about
     /// it. Texts are quoted and escaped as in JSON, so that none of them can look like another
-    /// argument. [`plain`] says what becomes of invisible characters.
+    /// argument. [`plain`] describes what happens to invisible characters.
     #[must_use]
     pub fn plain_text(&self) -> String {
         let mut text = plain(&self.tool).into_owned();

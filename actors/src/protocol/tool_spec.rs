@@ -172,7 +172,7 @@ pub enum SpecError {
     /// The parameters are not a schema of type object.
     #[error("the parameters of tool {0} are not a JSON Schema of type object")]
     NotAnObject(Arc<str>),
-    /// The parameters are no valid JSON Schema.
+    /// The parameters are not a valid JSON Schema.
     #[error("the parameters of tool {tool} are not a valid JSON Schema: {problem}")]
     Schema {
         /// The name of the tool.

@@ -100,7 +100,7 @@ fn cut(mut text: String, separator: &str, words: &str, max_bytes: usize) -> Stri
     text
 }
 
-/// Puts the validator's finding into our own words, without the value.
+/// Describes the validator's finding in a sentence without the value.
 pub(super) fn problems_of(error: &ValidationError<'_>, into: &mut Vec<Problem>) {
     let pointer = error.instance_path().as_str();
     let breach = match error.kind() {

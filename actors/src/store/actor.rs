@@ -11,8 +11,8 @@ use crate::{
 };
 
 /// Starts a writer whenever a job waits and a writer is idle. If it is killed, a group that has
-/// begun is finished and answered, and waiting jobs are written after it was started anew. If it is
-/// stopped in order, it refuses waiting and later jobs.
+/// begun is finished and answered, and waiting jobs are written after its restart. If it is stopped
+/// in order, it refuses waiting and later jobs.
 #[derive(Debug)]
 pub struct StoreActor;
 
@@ -27,7 +27,7 @@ pub struct StoreArguments {
     pub tasks: TaskTracker,
     /// The health of the writers.
     pub health: Arc<WriterHealth>,
-    /// The waiting jobs, which are kept while the actor is started anew.
+    /// The waiting jobs, which are kept during a restart of the actor.
     pub jobs: Jobs,
 }
 

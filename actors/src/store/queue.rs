@@ -156,7 +156,7 @@ impl Jobs {
         Self(Arc::new(Mutex::new(Queue::new(writers, limits.max_batch_jobs))))
     }
 
-    /// Takes no more jobs, because no actor is left to start a writer. Waiting jobs are refused.
+    /// Accepts no more jobs, because no actor is left to start a writer. Waiting jobs are refused.
     pub(crate) fn close(&self) {
         let left = self.queue().close();
         left.into_iter().for_each(|job| job.refuse(gone()));

@@ -1,5 +1,5 @@
 //! A permanent child of the supervisor: how it is started, at which address it is found, and how it
-//! is started anew.
+//! is restarted.
 
 use std::fmt::Debug;
 

@@ -1,5 +1,5 @@
-//! The end of a child, in our words: the only file that reads ractor's supervision events of
-//! children.
+//! The end of a child, in Madang's own types: the only file that reads ractor's supervision events
+//! of children.
 
 use ractor::{ActorCell, SupervisionEvent};
 
@@ -14,7 +14,7 @@ pub(super) enum ChildExit {
     Failed { why: String },
 }
 
-/// Finds the child that ended, and how; `None` for events that are no end.
+/// Finds the child that ended, and how. Returns `None` for other events.
 pub(super) fn child_exit(event: SupervisionEvent) -> Option<(ActorCell, ChildExit)> {
     match event {
         SupervisionEvent::ActorTerminated(cell, _, Some(reason)) if reason == "killed" => {

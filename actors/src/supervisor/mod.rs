@@ -2,8 +2,8 @@
 //!
 //! [`Supervisor::start`] spawns the StoreActor, an LlmActor for each model, the ConfirmActor and
 //! the DispatcherActor, and returns their addresses as [`RuntimeHandles`]. A child that panics,
-//! fails or is killed is started anew at once, or after a growing delay if its start is expensive.
-//! A child that ends too often within the window is given up, and [`Health`] says so. Sessions are
+//! fails or is killed is restarted at once, or after a growing delay if its start is expensive. A
+//! child that ends too often within the window is given up, and [`Health`] reports it. Sessions are
 //! children too, but are not restarted: a task reopens one that was in a turn, and the next use
 //! reopens any other.
 //!

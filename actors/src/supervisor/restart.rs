@@ -1,4 +1,4 @@
-//! Decides whether and when a child is started anew: restart intensity with escalation, and growing
+//! Decides whether and when a child is restarted: restart intensity with escalation, and growing
 //! delays.
 
 use std::{collections::VecDeque, time::Duration};
@@ -20,7 +20,7 @@ pub(super) enum Policy {
 /// The decision about a child that ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Starts the child anew.
+    /// Restarts the child.
     Restart {
         /// The time to wait before the start.
         after: Duration,

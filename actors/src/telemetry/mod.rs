@@ -8,8 +8,8 @@
 //! Invariants:
 //! - Ids of sessions, users, turns and calls are in spans only. A metric's labels are words that
 //!   the program or its registry knows, so that no chat can make a new series.
-//! - Neither has texts of people, models or tools. The name of a tool that is not registered is a
-//!   model's text too.
+//! - Spans and metrics contain no text of people, models or tools, and not the name of an
+//!   unregistered tool either, which a model made up.
 //! - A span that is dropped without an end says so: the turn was left, the call's answer lost, or
 //!   the engine died.
 

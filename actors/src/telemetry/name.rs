@@ -1,6 +1,6 @@
 //! The names of attributes, and the words for unnamed values. Names that begin with `gen_ai`,
 //! `error` or `user` are OpenTelemetry's (semantic conventions 1.41 and their successor for
-//! generative AI). The bridge `tracing-opentelemetry` reads `otel`, and the rest is ours.
+//! generative AI). The bridge `tracing-opentelemetry` reads `otel`, and the rest is Madang's own.
 
 /// The shown name of a span, if it is more than its kind.
 pub const SHOWN_AS: &str = "otel.name";

@@ -23,7 +23,7 @@ enum Use {
 #[derive(Debug)]
 pub(super) struct Slots {
     uses: Vec<Use>,
-    /// Counts events, to tell which chat has rested longest.
+    /// Counts events, to find the chat that has rested longest.
     now: u64,
 }
 

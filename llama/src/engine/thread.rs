@@ -173,7 +173,7 @@ fn make(whole: Shape, scratch: Sequence, keeps: Keeps) -> Option<Make> {
 }
 
 /// Begins waiting completions, as many as may run at once. Returns false if none waits and none can
-/// come any more.
+/// come.
 fn begin_waiting(
     engine: &mut Engine<'_>,
     asked: &Asked,

@@ -93,7 +93,7 @@ fn is_answer(members: &Map<String, Value>) -> bool {
 }
 
 /// Reads an answer to a request that waits. An error without an id says what was wrong with some
-/// request of ours.
+/// request that the client sent.
 fn answer(mut members: Map<String, Value>, pending: &Pending) -> Option<Message> {
     // Servers write other things to the same place, such as a log in JSON.
     let is_of_protocol = members.contains_key("jsonrpc")

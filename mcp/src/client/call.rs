@@ -63,8 +63,8 @@ pub(super) fn asked(server: &str, reply: Result<ServerResult, ServiceError>) -> 
     }
 }
 
-/// Reads an error of sending a call, and tells a call that the server surely did not take from one
-/// that was lost on the way.
+/// Reads an error of sending a call, and distinguishes a call that the server surely did not take
+/// from one that was lost on the way.
 fn not_taken(server: &str, error: &DynamicTransportError) -> Asked {
     let cause: &(dyn Error + 'static) = &*error.error;
     let refused = |status: u16| Asked::Ended(reported_error(server, &format!("HTTP {status}")));

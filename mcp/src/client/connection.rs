@@ -295,7 +295,8 @@ fn is_closed(error: &ClientInitializeError) -> bool {
     )
 }
 
-/// Says in words of our own why a server was not greeted, because its texts are a stranger's.
+/// Describes why the greeting of a server failed, without the server's own texts, which are
+/// untrusted.
 fn refusal(error: &ClientInitializeError) -> String {
     if error.is_authorization_required() {
         return "it wants another authorization: look at its headers".to_owned();

@@ -21,7 +21,7 @@ pub(super) const MAX_TOOLS: usize = 128;
 /// The tools of all servers together. Their descriptions would fill any context.
 pub(super) const MAX_TOOLS_IN_ALL: usize = 512;
 /// The parts of a list of tools. A server with one tool in each part is odd. One that sends parts
-/// for ever is broken.
+/// forever is broken.
 pub(super) const MAX_PAGES: usize = MAX_TOOLS;
 /// The bytes of a tool's name, as the protocol has it.
 pub(super) const MAX_NAME_BYTES: usize = 128;

@@ -42,7 +42,7 @@ impl ListedTool {
         Sha256::digest(whole.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
     }
 
-    /// Returns a hint of the annotations. Returns `None` if it is missing, or is no truth value.
+    /// Returns a hint of the annotations. Returns `None` if it is missing or not a boolean.
     pub(super) fn hint(&self, key: &str) -> Option<bool> {
         self.annotations.get(key).and_then(Value::as_bool)
     }

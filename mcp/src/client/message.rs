@@ -1,4 +1,4 @@
-//! A message of a server, and the errors that stand in for answers that cannot be read.
+//! A message of a server, and the errors that replace answers which cannot be read.
 
 use rmcp::{
     RoleClient,

@@ -12,8 +12,7 @@
 //! - A call is sent once. Only a read of a trusted server is sent once more, if its answer was
 //!   lost.
 //! - A call that was sent and not answered has effect `unknown`.
-//! - No text of a server decides anything, unless the configuration says that its annotations
-//!   count.
+//! - No text of a server decides anything, unless the configuration trusts its annotations.
 //! - Whatever a server sends, memory and waits are bounded (`limits`).
 
 mod answer;

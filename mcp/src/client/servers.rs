@@ -48,8 +48,8 @@ struct Listed {
 impl McpServers {
     /// Starts all servers at once and reads their tools. If a server is seen for the first time,
     /// what it says of its tools is pinned in `madang.mcp.lock` next to the configuration. A tool
-    /// that differs from what is pinned, or that is not pinned, is left out. To drop the future
-    /// ends the servers.
+    /// that differs from what is pinned, or that is not pinned, is left out. Dropping the future
+    /// stops the servers.
     ///
     /// # Errors
     /// Returns [`McpError`] if a server that is not optional does not start, or if the pins cannot

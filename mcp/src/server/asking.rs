@@ -21,7 +21,7 @@ pub(super) enum Ask {
     NoPerson { is_told_by_error: bool },
     /// On another device, while the call waits.
     Elsewhere,
-    /// By a request of ours, while the call waits.
+    /// By a request of the server, while the call waits.
     Now(Peer<RoleServer>, Shape),
     /// By the result. The client answers it with the same call again.
     Again(Again),

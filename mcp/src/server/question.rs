@@ -25,10 +25,10 @@ pub(super) enum Shape {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Answer {
     Decided(Decision),
-    /// The person went to the page. What is decided there counts, and nothing here does.
+    /// The person went to the page. The decision on the page counts; this answer does not.
     Elsewhere,
-    /// Neither a yes nor a no. The call ends with it, because a person who was told "cancelled"
-    /// must find nothing done later.
+    /// Neither a yes nor a no. The call ends with it, because a person who read "cancelled" must
+    /// find nothing done later.
     Dismissed,
 }
 

@@ -1,7 +1,7 @@
 //! Reads what a client writes, and says what is wrong if it is not a message.
 //!
 //! A request that cannot be read is answered with an error, under its id if that can be found.
-//! Without the answer the client would wait for ever.
+//! Without the answer the client would wait forever.
 
 use std::{borrow::Cow, io};
 

@@ -9,7 +9,8 @@ const CALL: &str = "io.madang/call";
 /// Whether the ledger has its end. The key is there only if the ledger does not.
 const IS_RECORDED: &str = "io.madang/isRecorded";
 
-/// Returns the data of a success, or else the envelope as a model of ours would read it.
+/// Returns the data of a success, or else the envelope as one of the runtime's models would read
+/// it.
 pub(super) fn of(report: &CallReport) -> CallToolResult {
     let mut meta = MetaObject::new();
     meta.insert(CALL.to_owned(), Value::from(report.record.id.to_string()));

@@ -139,7 +139,7 @@ impl Kinds {
         match json(text.trim()) {
             Some((kind, json)) if kind != Self::TEXT && self.has(kind) => json,
             _ if self.has(Self::TEXT) => as_text(),
-            // The validator tells the model what is wrong with it.
+            // The validator reports to the model what is wrong with it.
             Some((_, json)) => json,
             None => as_text(),
         }

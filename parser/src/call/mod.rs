@@ -1,5 +1,5 @@
-//! Reads a tool call as a model wrote it, as far as possible, so that the model can be told what is
-//! wrong with it.
+//! Reads a tool call as a model wrote it, as far as possible, so that the error can name what is
+//! wrong.
 //!
 //! [`CallForm`] is the form of a family: JSON objects (`json`), Gemma's `braces`, Python
 //! (`python`), the family's own texts around the arguments (`marks`), or each argument between

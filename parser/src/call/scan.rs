@@ -12,7 +12,7 @@ pub(super) struct ScanRules {
     pub(super) closing: &'static [char],
     /// Whether the calls may be a list in square brackets.
     pub(super) is_list: bool,
-    /// Whether a block that is no list goes on after a call.
+    /// Whether a block that is not a list continues after a call.
     pub(super) is_several: bool,
     /// The texts that end the block if they are outside of quotes.
     pub(super) ends: &'static [&'static str],

@@ -1,5 +1,5 @@
 //! The known families of models: how each one opens, writes and closes a tool call, frames its
-//! messages, and is told about its tools.
+//! messages and its list of tools.
 //!
 //! Each family is one constant, in a file of its own or as a row of a table (`marked`, `tagged`,
 //! `listed`). All other code is common to them:
@@ -12,7 +12,7 @@
 //! A model of no known family uses `envelope`: JSON that the system text describes.
 //!
 //! Invariants:
-//! - The name of a model plays no part. A family is known by what the template writes, or by its
+//! - The name of a model is not used. A family is known by what the template writes, or by its
 //!   marker in the vocabulary.
 //! - A more particular form comes before a plainer one, because its calls could be read as the
 //!   plainer one.

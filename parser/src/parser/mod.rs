@@ -163,8 +163,8 @@ impl Parser {
         self.is_stopped
     }
 
-    /// Adds the next piece of the stream, and appends to `found` what can be told of it. Text that
-    /// follows text there is joined to it, and so is thinking.
+    /// Adds the next piece of the stream, and appends to `found` what is certain. Text that follows
+    /// text there is joined to it, and so is thinking.
     pub fn push(&mut self, piece: &str, found: &mut Vec<Segment>) {
         if self.is_stopped {
             return;

@@ -8,7 +8,7 @@ pub(super) const MAX_BYTES: usize = 64 << 20;
 
 const HEAD: usize = 4;
 
-/// The reason why bytes are no frame, or a message does not fit into one.
+/// The reason why bytes are not a frame, or a message does not fit into one.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum FrameError {
     #[error("a frame of {bytes} bytes, where {MAX_BYTES} are the most")]

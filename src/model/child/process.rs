@@ -158,7 +158,7 @@ impl Process {
     }
 }
 
-/// Writes some of these bytes; waits for ever if there are none.
+/// Writes some of these bytes; waits forever if there are none.
 async fn write(stdin: &mut Option<ChildStdin>, bytes: &mut VecDeque<u8>) -> io::Result<usize> {
     match stdin {
         Some(stdin) if !bytes.is_empty() => stdin.write_buf(bytes).await,
@@ -166,7 +166,7 @@ async fn write(stdin: &mut Option<ChildStdin>, bytes: &mut VecDeque<u8>) -> io::
     }
 }
 
-/// Reads some bytes; waits for ever if the pipe is gone.
+/// Reads some bytes; waits forever if the pipe is gone.
 async fn read_some<R: AsyncRead + Unpin>(
     pipe: &mut Option<R>,
     into: &mut [u8],

@@ -74,7 +74,7 @@ impl fmt::Debug for Served {
 ///
 /// # Errors
 /// The output cannot be written, or no thread starts. If the model cannot be loaded, that is
-/// reported through the pipe and is no error here.
+/// reported through the pipe and is not an error here.
 pub async fn serve<E: Error + Send + 'static>(
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,

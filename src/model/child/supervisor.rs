@@ -334,7 +334,7 @@ impl Supervisor {
     }
 }
 
-/// Waits for the child's next message; waits for ever without a child.
+/// Waits for the child's next message; waits forever without a child.
 async fn hear(process: &mut Option<Process>) -> Result<Tell, Silence> {
     match process {
         Some(process) => process.hear().await,

@@ -12,7 +12,7 @@ pub(super) enum Broken {
     /// A frame is not what the format says.
     #[error("the provider's stream cannot be read: {0}")]
     BadOutput(Cow<'static, str>),
-    /// What came is no answer, but a page, a text or JSON of another kind.
+    /// The response is not an answer, but a page, a text or JSON of another kind.
     #[error("the provider sent something else than an answer")]
     NoAnswer(Words),
     /// The provider refuses to answer.

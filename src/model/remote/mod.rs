@@ -1,4 +1,4 @@
-//! Asks a model that runs elsewhere: any OpenAI-compatible server, Anthropic, Gemini or Ollama.
+//! Asks a model behind an API: any OpenAI-compatible server, Anthropic, Gemini or Ollama.
 //!
 //! ```no_run
 //! use madang::model::remote::{Provider, RemoteModel, RemoteOptions};
@@ -12,13 +12,13 @@
 //! `gemini` and `ollama` each write a request and read a stream; they are pure. `stream` reads
 //! bytes, `frames` cuts them, and `answer` collects what a reader finds. `wire` sends, tries again
 //! and gives up. `refusal` decides what a refused request means, from the provider's `words`, and
-//! `quirks` is what a server wants otherwise than others. `opaque` is what a model wants back with
-//! its calls, and `members` and `think_tag` find it.
+//! `quirks` records how a server differs from others. `opaque` is the state that a model needs back
+//! with its calls, and `members` and `think_tag` find it.
 //!
 //! Invariants:
-//! - A request is sent again only if the model has said nothing of its answer.
-//! - A key is sent to its provider alone. It is not an argument, is in no log, and follows no
-//!   redirect.
+//! - A request is sent again only if the model has streamed nothing of its answer.
+//! - A key is sent to its provider alone. It is not an argument, is never logged, and is not sent
+//!   after a redirect.
 //! - A cancelled completion drops its connection.
 
 mod answer;
@@ -60,9 +60,9 @@ use answer::Answer;
 use conversation::conversation;
 use quirks::{KnownQuirks, Quirks};
 
-/// A model that runs elsewhere.
+/// A model behind an API.
 ///
-/// A completion that is cancelled or dropped closes its connection. Until the model has said
+/// A completion that is cancelled or dropped closes its connection. Until the model has streamed
 /// something, a request is sent again up to twice if the provider is overloaded or fails, or the
 /// connection is lost. After the model has begun to answer, such a failure ends the completion with
 /// [`ModelError::CONNECTION_LOST`].
@@ -70,7 +70,7 @@ use quirks::{KnownQuirks, Quirks};
 pub struct RemoteModel {
     options: RemoteOptions,
     client: reqwest::Client,
-    /// What the server wants otherwise, as far as it has said so.
+    /// How the server differs from others, as far as its refusals have shown.
     quirks: KnownQuirks,
 }
 
@@ -119,7 +119,7 @@ impl ChatModel for RemoteModel {
 struct Style {
     /// The number of messages, the oldest, that are left out.
     left_out: usize,
-    /// Opaque state stays at home: the provider does not take it.
+    /// Opaque state is left out, because the provider does not accept it.
     is_stripped: bool,
     quirks: Quirks,
 }

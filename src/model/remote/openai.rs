@@ -113,7 +113,7 @@ impl Reader for OpenAiReader {
         let spent = tokens(frame, "/usage/completion_tokens");
         usage.completion_tokens = spent.unwrap_or(usage.completion_tokens);
         let Some(choice) = frame.pointer("/choices/0") else { return Ok(()) };
-        // An answer that is no stream has a message in place of the delta.
+        // An answer that is not a stream has a message instead of the delta.
         let delta = choice.get("delta").filter(|delta| delta.is_object());
         let Some(delta) = delta.or_else(|| choice.get("message")) else {
             return finished(choice, answer);

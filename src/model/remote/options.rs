@@ -73,8 +73,8 @@ impl RemoteOptions {
         self
     }
 
-    /// Sets the tokens of prompt and answer for which Ollama reserves room, 16,384 by default.
-    /// Ollama cuts longer prompts.
+    /// Sets the size of Ollama's context, in tokens of prompt and answer, 16,384 by default. Ollama
+    /// truncates longer prompts.
     #[must_use]
     pub fn context_tokens(mut self, tokens: u32) -> Self {
         self.context_tokens = tokens;

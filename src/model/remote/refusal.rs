@@ -24,7 +24,7 @@ pub(super) struct ModelRefusal {
 /// The meaning of a refusal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Meaning {
-    /// The provider has too much to do; it may say for how long.
+    /// The provider is overloaded; it may state for how long.
     Overloaded { retry_after: Option<Duration> },
     /// The provider failed, and may succeed next time.
     Failed,
@@ -42,7 +42,7 @@ pub(super) enum Meaning {
 const PROVIDER_FAILED: &str = "ProviderFailed";
 
 impl ModelRefusal {
-    /// Reads a response that is no answer. `body` is as much of it as was read.
+    /// Reads a response that is not an answer. `body` is as much of it as was read.
     pub(super) fn of(status: u16, retry_after: Option<Duration>, body: &[u8]) -> Self {
         let named = || pause_in(&serde_json::from_slice(body).ok()?);
         Self::new(Some(status), retry_after.or_else(named), Words::of(body))

@@ -1,5 +1,6 @@
 //! The stream of one answer: bytes come in, the answer grows, and the stream ends well or not. An
-//! answer that comes in one piece of JSON is read as well. A web page or a plain text is no answer.
+//! answer that comes in one piece of JSON is read as well. A web page or a plain text is not an
+//! answer.
 
 use serde_json::Value;
 
@@ -19,7 +20,7 @@ use super::{
     words::Words,
 };
 
-/// The bytes that are kept of what is no answer: more than a person is shown of it.
+/// The bytes that are kept of a response that is not an answer: more than a person sees of it.
 const MAX_KEPT: usize = 4 * 1024;
 
 /// A stream that is read.

@@ -132,7 +132,7 @@ pub(super) async fn complete(
     }
 }
 
-/// Chats that failed together do not come back together.
+/// Chats that failed together do not retry together.
 fn spread(request: &CompletionRequest) -> Duration {
     let byte = request.id.to_string().bytes().fold(0_u8, |sum, byte| sum.wrapping_mul(31) ^ byte);
     Duration::from_millis(u64::from(byte))

@@ -68,8 +68,8 @@ const HARMLESS_PRAGMAS: [&[u8]; 8] = [
 ];
 
 /// SQLite's own tables that show only which tables exist and how large they are. Its other tables
-/// may show pages, statements or samples of rows. Those of temporary objects are no borrower's: it
-/// has none.
+/// may show pages, statements or samples of rows. Those of temporary objects are hidden too,
+/// because a borrower has none.
 const HARMLESS_TABLES: [&[u8]; 4] =
     [b"sqlite_master", b"sqlite_schema", b"sqlite_sequence", b"sqlite_stat1"];
 

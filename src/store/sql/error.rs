@@ -81,7 +81,7 @@ pub enum OpenError {
         #[source]
         cause: Box<dyn Error + Send + Sync>,
     },
-    /// A program without our lock, such as the shell of SQLite, is writing the database.
+    /// A program without the store's lock, such as the `sqlite3` shell, is writing the database.
     #[error("the database {} is locked by another program; end that one, and try again", path.display())]
     Locked {
         /// The path of the database.

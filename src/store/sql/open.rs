@@ -21,8 +21,9 @@ impl SqliteStore {
     }
 
     /// Returns options that, when awaited, open a temporary database: a file that only this user
-    /// can read, that is never synced, and that is removed when the store is closed or dropped.
-    /// SQLite's own databases in memory allow no reader while another connection writes.
+    /// can read, that is never synced, and that is removed when the store is closed or dropped. It
+    /// is not an SQLite `:memory:` database, because those allow no reader while another connection
+    /// writes.
     pub const fn in_memory() -> SqliteOptions {
         SqliteOptions::at(Location::Memory)
     }

@@ -92,8 +92,8 @@ impl SqliteOptions {
         self
     }
 
-    /// Keeps the keys in this file instead of the usual one ([`SealKeyFile::usual`]). The file is
-    /// created unless the database is already sealed.
+    /// Keeps the keys in this file instead of the usual one ([`SealKeyFile::usual`]). If the file
+    /// does not exist, it is created, unless the database is already sealed.
     #[must_use]
     pub fn seal_key_file(mut self, path: impl Into<PathBuf>) -> Self {
         self.keys = Keys::File(SealKeyFile::at(path));
@@ -125,8 +125,8 @@ impl SqliteOptions {
         self
     }
 
-    /// Sets how long a statement waits for a program without our lock, such as a backup. The
-    /// default is five seconds. All writers wait for as long.
+    /// Sets how long a statement waits for a program without the store's lock, such as a backup.
+    /// The default is five seconds. All writers wait for as long.
     #[must_use]
     pub const fn busy_timeout(mut self, timeout: Duration) -> Self {
         self.busy_timeout = timeout;
@@ -268,7 +268,7 @@ impl SqliteOptions {
     }
 }
 
-/// Refuses a file that is no database. Opened normally, SQLite would claim and remove the files
+/// Refuses a file that is not a database. Opened normally, SQLite would claim and remove the files
 /// beside it; opened as immutable, it touches nothing.
 async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
     match connect(path, &readers::connect_options(path).immutable(true)).await {

@@ -72,7 +72,7 @@ mod unix {
         options.mode(OURS).custom_flags(flags.bits().cast_signed());
     }
 
-    /// Refuses a lock file that another account can open, because it could hold the lock for ever.
+    /// Refuses a lock file that another account can open, because it could hold the lock forever.
     pub(super) fn must_be_ours(file: &File, path: &Path, database: &Path) -> Result<(), OpenError> {
         let unusable = |cause| OpenError::of_io(database, cause);
         let metadata = file.metadata().map_err(unusable)?;
@@ -108,8 +108,8 @@ mod unix {
         folder.mode() & ANYBODY_WRITES != 0 && folder.mode() & STICKY == 0
     }
 
-    /// Returns whether a file of this owner belongs to another account than ours. Root can read and
-    /// change every file.
+    /// Returns whether a file of this owner belongs to another account than this process. Root can
+    /// read and change every file.
     pub(in super::super) const fn is_foreign(owner: u32, ours: u32) -> bool {
         owner != ours && owner != 0
     }

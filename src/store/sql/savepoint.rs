@@ -20,7 +20,7 @@ use uuid::Uuid;
 /// ```
 /// # use sqlx::SqliteConnection;
 /// # use madang::{store::savepoint, tool::ToolResult};
-/// /// Imports what it can and gives how many lines it could not.
+/// /// Imports what it can and returns how many lines failed.
 /// async fn import(lines: &[String], db: &mut SqliteConnection) -> ToolResult<usize> {
 ///     let mut failed = 0;
 ///     for line in lines {

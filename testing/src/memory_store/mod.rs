@@ -1,8 +1,8 @@
-//! Keeps chats and ledger in memory, as a database does, with faults on demand.
+//! Keeps chats and ledger in memory, like a database, and fails on demand.
 //!
-//! The committed state is a `layer`. A `transaction` puts one layer on it for each savepoint. To
-//! keep a savepoint merges its layer into the one below, and to undo it drops the layer. The commit
-//! merges all layers. Readers see only the committed state. `session_list` lists chats,
+//! The committed state is a `layer`. A `transaction` puts one layer on it for each savepoint.
+//! Keeping a savepoint merges its layer into the one below, and undoing it drops the layer. The
+//! commit merges all layers. Readers see only the committed state. `session_list` lists chats,
 //! `connection` is the part that fake tools use, and `forget` erases a user.
 //!
 //! Invariants:

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Invariants:
-//! - A request takes its completion when it comes, so a cancelled completion is not played again.
+//! - A request takes its completion on arrival, so a cancelled completion is not played again.
 //! - After the last completion each request fails with [`ModelError::SCRIPT_EXHAUSTED`], unless the
 //!   script repeats.
 //! - A session with a script of its own takes nothing of another script.

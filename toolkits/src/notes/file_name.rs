@@ -8,8 +8,8 @@ use super::fold::{fold, is_invisible};
 /// in 255.
 const MAX_BYTES: usize = 180;
 
-/// Makes a name of a title. The name has no separator and is no device. It does not begin with a
-/// dot, or end in a dot or a space.
+/// Makes a name of a title. The name has no separator and is not that of a device. It does not
+/// begin with a dot, or end in a dot or a space.
 pub(super) fn file_name(title: &str) -> String {
     let composed: String = title.nfc().filter(|c| !is_invisible(*c) || *c == '\u{200d}').collect();
     let mut name: String = composed.chars().map(|c| if is_reserved(c) { '_' } else { c }).collect();

@@ -1,8 +1,8 @@
 //! The languages of a runtime's own sentences: English and Korean, and those that an application
 //! adds.
 //!
-//! A [`Text`] is a sentence with its values and without its words. A [`Language`] has the words.
-//! [`Languages`] finds the language of a tag:
+//! A [`Text`] identifies a sentence and carries its values. A [`Language`] writes it. [`Languages`]
+//! finds the language of a tag:
 //!
 //! ```text
 //! tag "fr-CA" -> no language of "fr-CA" -> the language of "fr" -> else English

@@ -89,7 +89,7 @@ enum Heard {
     Failed,
 }
 
-/// The tokens of one decode of prompts. Twice as many are no faster, and a chat that wants the
+/// The tokens of one decode of prompts. Twice as many are not faster, and a chat that wants the
 /// context would wait twice as long.
 const PIECE: usize = 64;
 /// Returns the number of decodes that the worker gets at once, so that it does not wait between

@@ -17,7 +17,7 @@ use super::super::{
 };
 use crate::backend::backend;
 
-/// A context and its batches, which go to the thread and come back.
+/// A context and its batches, which are passed to the thread and returned.
 pub(super) struct Lent<'m> {
     pub(super) kv: KvContext<'m>,
     /// The number of batches to decode.
@@ -85,7 +85,7 @@ impl<'m> Work<'m> {
         while self.does_one(weights, make) {}
     }
 
-    /// Waits for an order and carries it out. Returns false if no order can come any more.
+    /// Waits for an order and carries it out. Returns false if no more orders can come.
     pub(super) fn does_one(&self, weights: &'m Weights, make: Make) -> bool {
         let Ok(order) = self.orders.recv() else { return false };
         let done = match order {

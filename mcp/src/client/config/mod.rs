@@ -1,5 +1,4 @@
-//! Reads the configuration: the file `mcpServers` that other clients have, with some keys of our
-//! own.
+//! Reads the configuration: the file `mcpServers` of other clients, with some additional keys.
 
 use std::{
     env, fs,
@@ -22,14 +21,13 @@ use super::{
 /// The servers that a file names: `{"mcpServers": {"gh": {"command": "gh-mcp", "args": [], "env":
 /// {}}}}`, or `{"url": .., "headers": {}}`.
 ///
-/// In addition to the usual keys, an entry may have these. With `"trust": "annotations"`, what the
-/// server says of its tools counts. With `"optional": true`, the start goes on without the server,
-/// even if the entry has a mistake. `"timeout"` and `"startTimeout"` are in seconds. `"exclude"`
-/// lists tools to leave out. With `"disabled": true` the entry is not read.
+/// In addition to the usual keys, an entry may have these. With `"trust": "annotations"`, the
+/// server's annotations decide which of its tools ask. With `"optional": true`, the start continues
+/// without the server, even if the entry has a mistake. `"timeout"` and `"startTimeout"` are in
+/// seconds. `"exclude"` lists tools to leave out. With `"disabled": true` the entry is not read.
 /// [`warnings`](Self::warnings) names all other keys.
 ///
-/// Comments, commas after the last member, and what the files of other clients have in place of
-/// these keys are read too.
+/// Comments, trailing commas and the equivalent keys of other clients are accepted too.
 #[derive(Debug, Clone)]
 pub struct McpConfig {
     path: PathBuf,

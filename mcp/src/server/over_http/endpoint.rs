@@ -30,7 +30,7 @@ use crate::{
 
 /// The header that names the session of a client.
 const SESSION: &str = "mcp-session-id";
-/// How long a client that was cut off should wait before it comes back.
+/// How long a client that was cut off should wait before it reconnects.
 const RETRY: Duration = Duration::from_secs(3);
 
 /// The most bytes of a handshake. An icon of a client may be in it.

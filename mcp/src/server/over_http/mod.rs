@@ -1,5 +1,5 @@
-//! Offers the tools of a runtime over HTTP, for many users. Another server puts this endpoint
-//! behind its guard.
+//! Offers the tools of a runtime over HTTP, for many users. Another server puts this endpoint after
+//! its guard.
 //!
 //! `endpoint` answers requests within its `limits`, each for the user that the guard has found.
 //! `sessions` keeps the sessions of clients whose revision has a handshake.

@@ -2,8 +2,8 @@
 //!
 //! A screen, a command and a chat use it and get the same verdict. A write checks the rules in a
 //! fixed order, returns the first violation, and writes only if there is none. `row` reads the rows
-//! back into types, and `error` tells a rule that a table found broken from a failure of the
-//! database.
+//! back into types, and `error` distinguishes a rule that a table found broken from a failure of
+//! the database.
 //!
 //! ```no_run
 //! # use jiff::civil::Date;

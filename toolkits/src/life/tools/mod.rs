@@ -14,7 +14,7 @@
 //!
 //! Invariants:
 //! - A tool decides nothing. The rules and the repository do, so a screen gets the same verdict.
-//! - Every writing tool asks a person, except for a record that is not `done`.
+//! - Every tool that writes asks a person, except `log_tracker_entry` if the value is not `done`.
 //! - The model learns only the type of an error of the database.
 
 mod catalog;

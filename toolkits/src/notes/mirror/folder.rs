@@ -202,7 +202,7 @@ impl Folder {
             let entry = entry?;
             if entry.file_name().to_bytes().starts_with(WRITING.as_bytes()) {
                 match unlinkat(&self.root, entry.file_name(), AtFlags::empty()) {
-                    // A folder is no file of ours: Linux says ISDIR, others PERM.
+                    // A folder is not a file of the mirror: Linux says ISDIR, others PERM.
                     Ok(()) | Err(Errno::NOENT | Errno::ISDIR | Errno::PERM) => {}
                     Err(errno) => return Err(errno.into()),
                 }

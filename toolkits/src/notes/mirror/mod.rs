@@ -1,9 +1,9 @@
 //! Mirrors each page of a user as a Markdown file, in folders that follow the tree.
 //!
-//! The mirror goes one way. The store is the truth. A separate task writes the files from it after
-//! each commit, so no tool waits for a file or fails because of one. At its start, the task
-//! compares all files with their pages and repairs them. A renamed page gets a new file, and the
-//! old one is removed like that of a deleted page.
+//! The mirror is one-way: files are written from the store and never read back. A separate task
+//! writes the files from it after each commit, so no tool waits for a file or fails because of one.
+//! At its start, the task compares all files with their pages and repairs them. A renamed page gets
+//! a new file, and the old one is removed like that of a deleted page.
 //!
 //! - `task` waits for commits. `pass` goes through the pages and makes their files follow.
 //! - `records` reads which pages have changed, and records the files that the mirror wrote, by

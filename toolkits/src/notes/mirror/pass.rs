@@ -91,7 +91,7 @@ impl Pass {
         Ok(report)
     }
 
-    /// Opens the workspace anew for each walk, because a person may have moved or removed it.
+    /// Opens the workspace again for each walk, because a person may have moved or removed it.
     pub(super) async fn open(&self, which: Which) -> Result<Arc<Folder>, MirrorError> {
         let path = self.workspace.clone();
         let steps = self.records.steps.clone();

@@ -1,7 +1,7 @@
 //! Reads from the store which pages have changed, and records which files the mirror wrote.
 //!
 //! A file is recorded before it is written. If the process ends at any moment, the mirror can still
-//! tell its own files from those of other programs.
+//! distinguish its own files from those of other programs.
 use std::collections::HashSet;
 
 use madang::{

@@ -7,8 +7,8 @@
 //!   them.
 //! - `search` finds blocks by their words. `context` keeps the open page of a session and the way
 //!   back.
-//! - `row` reads rows back into types, and `error` tells a broken rule from a failure of the
-//!   database.
+//! - `row` reads rows back into types, and `error` distinguishes a broken rule from a failure of
+//!   the database.
 //!
 //! ```no_run
 //! # use madang::UserId;

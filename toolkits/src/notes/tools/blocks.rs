@@ -211,7 +211,7 @@ async fn delete_block(arguments: DeleteBlock, mut caller: Caller<'_>) -> NotesRe
     Ok(json!({ "deleted": true }))
 }
 
-/// Says what becomes of the block, and of the blocks in it.
+/// Describes what happens to the block, and to the blocks in it.
 async fn will_delete_block(
     arguments: &DeleteBlock,
     db: &mut SqliteConnection,
