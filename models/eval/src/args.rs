@@ -40,7 +40,7 @@ pub(crate) struct Args {
     /// End with exit code 1 if fewer percent of the cases are right in everything.
     #[arg(long, value_name = "PERCENT", value_parser = value_parser!(u8).range(..=100))]
     pub(crate) at_least: Option<u8>,
-    /// Run nothing: tell whether the cases can be run and their seal is intact.
+    /// Run nothing: report whether the cases can be run and their seal is intact.
     #[arg(long = "check", conflicts_with_all = ["model", "script", "remote", "at_least"])]
     pub(crate) is_to_check: bool,
     /// Print the report as JSON.
@@ -55,29 +55,29 @@ pub(crate) struct ModelChoice {
     /// model.
     #[arg(long, value_name = "PATH", conflicts_with = "script")]
     pub(crate) model: Option<PathBuf>,
-    /// A script in place of a model: JSON lines, one completion each.
+    /// A script instead of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
-    /// A model that runs elsewhere: openai, anthropic, gemini or ollama, and its name. The key
-    /// comes from `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`.
+    /// A model behind an API: openai, anthropic, gemini or ollama, and its name. The key comes from
+    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`.
     #[arg(long, value_name = "PROVIDER:MODEL", conflicts_with_all = ["model", "script"])]
     pub(crate) remote: Option<RemoteName>,
     /// The address of a server that speaks the provider's format, such as
     /// `http://127.0.0.1:8080/v1`. Its key comes from `MADANG_REMOTE_KEY`.
     #[arg(long, value_name = "URL", requires = "remote")]
     pub(crate) remote_url: Option<String>,
-    /// The tokens in which a remote model may think before it answers.
+    /// The number of tokens in which a remote model may think before it answers.
     #[arg(long, value_name = "TOKENS", requires = "remote")]
     pub(crate) remote_thinking: Option<u32>,
-    /// The tokens of prompt and answer that Ollama gives room for. Without it, 16384.
+    /// The size of Ollama's context, in tokens of prompt and answer. Without it, 16384.
     #[arg(long, value_name = "TOKENS", requires = "remote")]
     pub(crate) remote_context: Option<u32>,
     /// The most tokens of a chat with its tools and the answer, up to those that the model was
     /// trained for.
     #[arg(long, value_name = "TOKENS")]
     pub(crate) context: Option<u32>,
-    /// The layers that the graphics card keeps. Without it, all where this program was built for a
-    /// card, else none.
+    /// The number of layers that the graphics card keeps. Without it, all if this program was built
+    /// for a card, otherwise none.
     #[arg(long, value_name = "N")]
     pub(crate) gpu_layers: Option<u32>,
 }

@@ -26,7 +26,7 @@ pub(crate) struct Chat {
     pub(crate) fall_backs: FallBacks,
     #[command(flatten)]
     pub(crate) tools: ToolOptions,
-    /// The chat to go on with; it is created if it does not exist. Without it, a new one.
+    /// The chat to continue; it is created if it does not exist. Without it, a new one.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
     #[command(flatten)]
@@ -36,7 +36,7 @@ pub(crate) struct Chat {
     /// The answer to all questions.
     #[arg(long)]
     pub(crate) confirm: Option<ApprovalMode>,
-    /// Print one event a line, as JSON.
+    /// Print each event as a line of JSON.
     #[arg(long = "json")]
     pub(crate) is_json: bool,
 }
@@ -76,16 +76,16 @@ pub(crate) struct Ledger {
     /// Print only the calls of this chat.
     #[arg(long, value_name = "ID", value_parser = session)]
     pub(crate) session: Option<SessionId>,
-    /// Check the chain of hashes and every call's steps instead, and print each chat's head, to be
-    /// kept elsewhere.
+    /// Instead, check the hash chain and the steps of every call, and print the head of each chat,
+    /// to be kept elsewhere.
     #[arg(long = "verify")]
     pub(crate) is_to_verify: bool,
-    /// The head of this chat that an earlier check printed: checks that nothing before it has
+    /// The head of this chat that an earlier check printed: check that nothing before it has
     /// changed.
     #[arg(long, value_name = "HASH", value_parser = head, requires = "is_to_verify", requires = "session")]
     pub(crate) head: Option<Digest>,
-    /// Add a fresh seal key before the others: it seals from the next start on, and older keys
-    /// still vouch for older seals.
+    /// Add a new seal key before the others. It seals from the next start on, and older keys still
+    /// verify older seals.
     #[arg(long = "rotate-seal-key", conflicts_with_all = ["is_to_verify", "session"])]
     pub(crate) is_to_rotate: bool,
     #[command(flatten)]
@@ -103,15 +103,15 @@ pub(crate) struct Forget {
     /// Do not ask first. Required without a terminal.
     #[arg(long = "yes")]
     pub(crate) is_confirmed: bool,
-    /// The person that orders it, which stays on record. Without it, the name in `$USER`.
+    /// The person who orders it, which is recorded. Without it, the name in `$USER`.
     #[arg(long, value_name = "ID", value_parser = user, default_value_t = usual_user(), hide_default_value = true)]
     pub(crate) by: UserId,
-    /// A folder that keeps the user's notes as files. Files that a person changed stay and are
+    /// A folder that keeps the user's notes as files. Files that a person changed are kept and
     /// reported; the others are removed. The folder beside the database is removed in any case.
     #[arg(long, value_name = "PATH")]
     pub(crate) workspace: Option<PathBuf>,
-    /// The file of tokens of a server, from which the user's are removed. Without it, the file
-    /// beside the database with `.tokens` behind its name.
+    /// The file of tokens of a server, from which the user's are removed. Without it, the
+    /// database's path with `.tokens` appended.
     #[arg(long, value_name = "FILE")]
     pub(crate) tokens: Option<PathBuf>,
     #[command(flatten)]
@@ -123,8 +123,8 @@ pub(crate) struct Forget {
 
 #[derive(Debug, Options)]
 pub(crate) struct Fetch {
-    /// The model. Without QUANT it is Q4_K_M, else Q8_0, else the first GGUF; without COMMIT, the
-    /// newest commit.
+    /// The model. Without QUANT, it is Q4_K_M, otherwise Q8_0, otherwise the first GGUF file.
+    /// Without COMMIT, it is the newest commit.
     #[arg(value_name = "OWNER/REPO[:QUANT][@COMMIT]")]
     pub(crate) name: HubName,
     /// The checksum that the model's (first) file must have.
@@ -140,7 +140,7 @@ pub(crate) struct Engine {
     /// A GGUF file. Without it, the bundled demonstration model.
     #[arg(long, value_name = "PATH", conflicts_with = "script")]
     pub(crate) model: Option<PathBuf>,
-    /// A script in place of a model: JSON lines, one completion each.
+    /// A script instead of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
     #[command(flatten)]
@@ -158,9 +158,9 @@ pub(crate) enum Format {
 pub(crate) enum ApprovalMode {
     /// Ask in the terminal.
     Ask,
-    /// Say yes to every question.
+    /// Answer yes to every question.
     Approve,
-    /// Say no to every question.
+    /// Answer no to every question.
     Deny,
 }
 

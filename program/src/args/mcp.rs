@@ -1,5 +1,5 @@
-//! Options of `madang mcp`: our tools for MCP clients, a look at MCP servers, and trust in what
-//! their tools look like now.
+//! Options of `madang mcp`: offering tools to MCP clients, listing the tools of MCP servers, and
+//! trusting their present form.
 
 use std::path::PathBuf;
 
@@ -8,23 +8,23 @@ use clap::{Args as Options, Subcommand};
 use super::shared::ToolOptions;
 use crate::language::LanguageChoice;
 
-/// Offer the tools to MCP clients; or look at MCP servers, and trust their tools.
+/// Offer the tools to MCP clients, or list the tools of MCP servers and trust them.
 #[derive(Debug, Subcommand)]
 pub(crate) enum McpOrder {
     /// Offer the tools to the MCP client that starts this command, over standard input and output.
     ///
-    /// A tool that must be confirmed asks the client's person, by elicitation. A client without
-    /// elicitation gets an error, and the tool does not run. The command ends with its input, or
-    /// with a signal: open questions end, and running tools finish.
+    /// A tool that must be confirmed asks the client's person by elicitation. A client without
+    /// elicitation receives an error, and the tool does not run. The command ends with its input,
+    /// or with a signal: open questions end, and running tools finish.
     ///
-    /// Beside a running chat or server of the same database it is refused. `madang serve` offers
-    /// both: the chat is its page, and clients reach the tools by its address, under /mcp.
+    /// It is refused while a chat or server uses the same database. `madang serve` offers both: a
+    /// page for chats, and the tools for clients at its address, under /mcp.
     Serve(Box<McpServe>),
-    /// Start the servers of a file and list their tools: what a call of each asks, and all that the
-    /// model would read.
+    /// Start the servers of a file and list their tools: whether a call asks, and everything that
+    /// the model would read.
     ///
     /// Each server has a fingerprint of its tools with their descriptions, arguments and hints.
-    /// Nothing is kept.
+    /// Nothing is stored.
     List {
         /// The file with the servers, as for `madang chat --mcp FILE`.
         #[arg(value_name = "FILE")]
@@ -33,16 +33,16 @@ pub(crate) enum McpOrder {
     /// Pin the tools of a server. A tool that is new at a server or differs from its pin is left
     /// out until then.
     ///
-    /// Without a fingerprint the tools are shown, and a question is asked first.
+    /// Without a fingerprint, the tools are shown and a question is asked first.
     Trust {
         /// The name of the server in the file.
         #[arg(value_name = "SERVER")]
         server: String,
-        /// The fingerprint from `madang mcp list`. Nothing is pinned where the server says anything
-        /// else now.
+        /// The fingerprint from `madang mcp list`. Nothing is pinned if the server's tools differ
+        /// from it now.
         #[arg(value_name = "FINGERPRINT")]
         fingerprint: Option<String>,
-        /// The file with the servers. The pins lie beside it, in `madang.mcp.lock`.
+        /// The file with the servers. The pins are in `madang.mcp.lock` next to it.
         #[arg(long = "mcp", value_name = "FILE", default_value = "mcp.json")]
         file: PathBuf,
     },

@@ -39,7 +39,7 @@ pub(crate) use stress::{Played, Stress, StressStore};
 #[derive(Debug, Parser)]
 #[command(name = "madang", version)]
 pub(crate) struct Args {
-    /// Print the causes of a failure too.
+    /// Also print the causes of a failure.
     #[arg(long = "verbose", short = 'v', global = true, display_order = 100)]
     pub(crate) is_verbose: bool,
     #[command(subcommand)]
@@ -50,57 +50,58 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Chat: in a terminal with line editing; otherwise each line of standard input is a turn.
     ///
-    /// SIGTERM ends it in order within 35 seconds, with exit code 0: no new turn begins, the model
-    /// stops, and running tools finish. An open turn and its question go on with --session.
+    /// SIGTERM ends it gracefully within 35 seconds, with exit code 0: no new turn begins, the
+    /// model stops, and running tools finish. An open turn and its question continue with
+    /// --session.
     Chat(Box<Chat>),
     /// Serve chats over HTTP: a page for browsers, a native API, and Chat Completions.
     ///
-    /// It prints `listening ADDRESS`, and a link that opens the page. SIGTERM ends it in order
-    /// within 35 seconds: no new turn begins, running tools finish, and streams say when to come
-    /// back. A second signal ends it at once. Open turns and their questions go on with the next
-    /// start.
+    /// It prints `listening ADDRESS` and a link to the page. SIGTERM ends it gracefully within 35
+    /// seconds: no new turn begins, running tools finish, and streams send the time after which to
+    /// reconnect. A second signal ends it at once. Open turns and their questions continue after
+    /// the next start.
     Serve(Box<Serve>),
-    /// Make, list and remove the tokens with which programs and people reach a server.
+    /// Create, list and remove the tokens with which programs and people use a server.
     #[command(subcommand)]
     Token(TokenOrder),
     /// Print the tools as JSON.
     Tools(Tools),
-    /// Offer the tools to MCP clients; or look at MCP servers, and trust their tools.
+    /// Offer the tools to MCP clients, or list the tools of MCP servers and trust them.
     #[command(subcommand)]
     Mcp(McpOrder),
     /// Make one tool call without a model, and print what a model would read.
     ///
-    /// SIGTERM ends it in order within 35 seconds, with exit code 0. A running tool finishes, is
-    /// recorded, and its result is printed. A call that has not begun, or whose question is open,
+    /// SIGTERM ends it gracefully within 35 seconds, with exit code 0. A running tool finishes, and
+    /// its result is recorded and printed. A call that has not begun, or whose question is open,
     /// does not run.
     Call(Call),
-    /// Print the recorded tool calls as JSON lines, in order; or check that they are unchanged.
+    /// Print the recorded tool calls as JSON lines, in order, or check that they are unchanged.
     Ledger(Ledger),
     /// Erase all that the database has of a user: chats, habits, notes, and the folder of notes
     /// beside the database.
     ///
-    /// The database must not be in use. Of each chat the hashes of its recorded calls stay, with
-    /// the person and the time of the order. So `madang ledger --verify` can tell this from removed
-    /// rows. The files are rewritten, which needs room for one more copy on the disk. Run it again
-    /// if it was interrupted. Not reached: backups, copies that the file system keeps, logs, and
-    /// folders of notes elsewhere, but for the one that --workspace names.
+    /// The database must not be in use. For each chat, the hashes of its recorded calls are kept,
+    /// with the person and the time of the order, so that `madang ledger --verify` can distinguish
+    /// this from removed rows. The files are rewritten, which needs room for one more copy on the
+    /// disk. Run it again if it was interrupted. It does not erase backups, copies that the file
+    /// system keeps, logs, and folders of notes elsewhere, except the one that --workspace names.
     Forget(Forget),
     /// Download a model from Hugging Face, unless it is here, and print its path.
     ///
     /// The model is stored in the cache of llama.cpp and the hub's own tools (HF_HUB_CACHE,
-    /// HF_HOME, else ~/.cache/huggingface/hub). An interrupted download goes on the next time, and
-    /// a file is used only if its checksum is right. HF_TOKEN opens private models, HF_ENDPOINT
-    /// names another hub, and HF_HUB_OFFLINE=1 asks none.
+    /// HF_HOME, otherwise ~/.cache/huggingface/hub). An interrupted download resumes the next time,
+    /// and a file is used only if its checksum is correct. HF_TOKEN gives access to private models,
+    /// HF_ENDPOINT names another hub, and HF_HUB_OFFLINE=1 uses none.
     Fetch(Fetch),
     /// Work on notes without a model.
     #[command(subcommand)]
     Notes(Notes),
-    /// Drive many chats at once with many failures, and count broken promises.
+    /// Run many chats at once with many failures, and count broken promises.
     ///
-    /// The chats send, ask, answer and leave; tools panic, fail and dawdle; actors are killed. At
-    /// the end an oracle outside of the store is compared with the ledger and the table of effects.
-    /// It counts effects that are lost, doubled, unasked or misreported, and chats disturbed by
-    /// another's failure. If any count is not 0, the exit code is 1.
+    /// The chats send, ask, answer and leave; tools panic, fail and delay; actors are killed. At
+    /// the end, a record kept outside of the store is compared with the ledger and the table of
+    /// effects. It counts effects that are lost, doubled, unasked or misreported, and chats
+    /// disturbed by another's failure. If any count is not 0, the exit code is 1.
     Stress(Stress),
     /// Run a model for the program that started this one, over the pipes.
     #[command(hide = true)]

@@ -6,10 +6,10 @@ use super::shared::{Database, Person, Workspace};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Notes {
-    /// Write the files of the workspace anew if they differ from the pages, and print the changes
-    /// as JSON.
+    /// Rewrite the files of the workspace that differ from the pages, and print the changes as
+    /// JSON.
     ///
-    /// A file that was edited does not change its page: it is kept beside, under another name.
+    /// An edited file does not change its page: it is kept next to the new file under another name.
     Repair(Repair),
 }
 

@@ -26,11 +26,11 @@ pub(crate) struct Serve {
     /// given several times.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8137")]
     pub(crate) listen: Vec<ListenAddress>,
-    /// The address under which browsers reach the server, such as that of a proxy with TLS.
+    /// The address at which browsers reach the server, such as that of a proxy with TLS.
     #[arg(long, value_name = "URL")]
     pub(crate) public_url: Option<WebOrigin>,
-    /// The file of tokens, which `madang token` changes. Without it, the one beside the database
-    /// with `.tokens` behind its name, and one more token for the user, made at the first start.
+    /// The file of tokens, which `madang token` changes. Without it, the database's path with
+    /// `.tokens` appended, and one more token for the user, created at the first start.
     #[arg(long, value_name = "FILE", conflicts_with = "is_open")]
     pub(crate) tokens: Option<PathBuf>,
     #[command(flatten)]
@@ -44,39 +44,39 @@ pub(crate) struct Serve {
     /// Without it, all but admin.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = scope, requires = "is_open")]
     pub(crate) open_scope: Vec<TokenScope>,
-    /// A site whose pages may call this server with a token. Can be given several times.
+    /// A site whose pages may use this server with a token. Can be given several times.
     #[arg(long, value_name = "URL")]
     pub(crate) allow_origin: Vec<WebOrigin>,
-    /// What a lost connection does to the turn that it reads: the turn goes on, or is dismissed.
+    /// What a lost connection does to the turn that it reads: the turn continues or is dismissed.
     #[arg(long, value_name = "POLICY", default_value = "continue")]
     on_disconnect: LeftTurn,
-    /// How many seconds an approval request stays open. Behind them its call expires, and nothing
+    /// How many seconds an approval request stays open. After that its call expires, and nothing
     /// runs.
     #[arg(long, value_name = "SECONDS", default_value = "600", value_parser = some_seconds)]
     pub(crate) decision_timeout: Duration,
-    /// Measure, and give the metrics under /metrics. On this address they need no token; on the
+    /// Collect metrics and serve them under /metrics. At this address they need no token; at the
     /// other addresses they need one with the scope admin. Can be given several times.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) metrics: Vec<ListenAddress>,
     /// Serve no page for browsers.
     #[arg(long = "no-page")]
     pub(crate) has_no_page: bool,
-    /// Serve the page from this folder, for work on it.
+    /// Serve the page from this folder, for development.
     #[arg(long, value_name = "FOLDER", conflicts_with = "has_no_page")]
     pub(crate) assets: Option<PathBuf>,
-    /// Wait up to so many seconds for the end of another process that holds the database or the
+    /// Wait up to this many seconds for the end of another process that holds the database or the
     /// address.
     #[arg(long, value_name = "SECONDS", default_value = "0", value_parser = seconds)]
     pub(crate) wait_for_lock: Duration,
-    /// The language of the server's own words. Without it, that of the environment.
+    /// The language of the server's messages. Without it, that of the environment.
     #[arg(long, value_enum, default_value_t, hide_default_value = true)]
     pub(crate) locale: UiLanguage,
 }
 
 #[derive(Debug, Options)]
 pub(crate) struct JwtOptions {
-    /// The public keys of an issuer whose users may come in by JWTs: a JWK set, or one key as PEM.
-    /// Read again when the file changes.
+    /// The public keys of an issuer whose users may log in by JWTs: a JWK set, or one key as PEM.
+    /// The file is read again when it changes.
     #[arg(long, value_name = "FILE", requires_all = ["jwt_issuer", "jwt_audience"], conflicts_with = "is_open")]
     jwt: Option<PathBuf>,
     /// The issuer, as its JWTs name it.
@@ -101,8 +101,8 @@ impl JwtOptions {
 
 #[derive(Debug, Options)]
 pub(crate) struct TlsOptions {
-    /// The certificate with those that lead to its root behind it, as PEM: speak TLS at each
-    /// address, without a proxy.
+    /// The certificate, followed by those that lead to its root, as PEM: use TLS at each address,
+    /// without a proxy.
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     tls_cert: Option<PathBuf>,
     /// The private key of the certificate, as PEM.
@@ -111,7 +111,7 @@ pub(crate) struct TlsOptions {
 }
 
 impl TlsOptions {
-    /// Reads the certificate and its key, where they are given.
+    /// Reads the certificate and its key, if they are given.
     pub(crate) fn open(&self) -> Result<Option<Tls>, TlsError> {
         let (Some(certificates), Some(key)) = (&self.tls_cert, &self.tls_key) else {
             return Ok(None);
@@ -127,8 +127,8 @@ enum LeftTurn {
 }
 
 impl Serve {
-    /// Says why these options would open the server to other machines in an unsafe way. An
-    /// inherited socket is looked at once it is taken.
+    /// Returns why these options would open the server to other machines in an unsafe way. An
+    /// inherited socket is checked when it is taken over.
     pub(crate) fn refusal(&self) -> Option<String> {
         let is_open_to_others = |address: &&ListenAddress| match address {
             ListenAddress::Tcp(address) => !address.ip().to_canonical().is_loopback(),
@@ -161,11 +161,11 @@ impl Serve {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum TokenOrder {
-    /// Make a token and print it. The file keeps only its hash, so it is printed this once.
+    /// Create a token and print it. The file keeps only its hash, so it is printed only once.
     Add(TokenAdd),
     /// List the tokens, without their secrets.
     List(TokenLocation),
-    /// Remove a token. Within a second it opens nothing any more, and its streams end.
+    /// Remove a token. Within a second it is refused, and its streams end.
     Remove {
         /// The name of the token.
         name: String,
@@ -176,7 +176,7 @@ pub(crate) enum TokenOrder {
 
 #[derive(Debug, Options)]
 pub(crate) struct TokenLocation {
-    /// The file of tokens. Without it, the one beside the database with `.tokens` behind its name.
+    /// The file of tokens. Without it, the database's path with `.tokens` appended.
     #[arg(long, value_name = "FILE")]
     pub(crate) tokens: Option<PathBuf>,
     #[command(flatten)]
@@ -187,14 +187,14 @@ pub(crate) struct TokenLocation {
 #[group(skip)]
 #[command(group = ArgGroup::new("holder").required(true).args(["user", "service"]))]
 pub(crate) struct TokenAdd {
-    /// The user that the token speaks for.
+    /// The user of the token.
     #[arg(value_name = "USER", value_parser = user)]
     pub(crate) user: Option<UserId>,
-    /// A service that speaks for many users, each below this prefix: PREFIX/user.
+    /// A service that acts for many users, each below this prefix: PREFIX/user.
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) service: Option<ServicePrefix>,
     /// The header in which the service names its user, Madang-User or X-OpenWebUI-User-Id. The
-    /// other one never counts.
+    /// other one is ignored.
     #[arg(long, value_name = "HEADER", value_parser = user_header, default_value = "Madang-User", conflicts_with = "user")]
     pub(crate) user_header: UserHeader,
     /// The name of the token, under which it is listed and removed. Without it, that of the user or
@@ -202,7 +202,7 @@ pub(crate) struct TokenAdd {
     #[arg(long, value_name = "NAME")]
     pub(crate) name: Option<String>,
     /// What the token may do, separated by commas: chat, decide, tools, admin. Without it, chat and
-    /// decide for a user, chat alone for a service.
+    /// decide for a user, and only chat for a service.
     #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = scope)]
     pub(crate) scope: Vec<TokenScope>,
     #[command(flatten)]

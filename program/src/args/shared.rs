@@ -22,12 +22,12 @@ pub(crate) struct ModelChoice {
     /// The checksum that the (first) file of the model with --hf must have.
     #[arg(long, value_name = "HEX", requires = "hf")]
     pub(crate) sha256: Option<Sum>,
-    /// A script in place of a model: JSON lines, one completion each.
+    /// A script instead of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) remote: Remote,
-    /// The place where the model runs. Scripts and remote models are asked from this process.
+    /// The place where the model runs. Scripts and remote models always run from this process.
     #[arg(long, value_name = "PLACE", default_value = "child")]
     pub(crate) engine: EngineHost,
     #[command(flatten)]
@@ -43,21 +43,21 @@ impl ModelChoice {
     }
 }
 
-/// A model that runs elsewhere.
+/// A model behind an API.
 #[derive(Debug, Default, Clone, Options)]
 pub(crate) struct Remote {
-    /// A model that runs elsewhere: openai, anthropic, gemini or ollama, and its name. The key
-    /// comes from `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`.
+    /// A model behind an API: openai, anthropic, gemini or ollama, and its name. The key comes from
+    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY` or `GEMINI_API_KEY`.
     #[arg(long = "remote", value_name = "PROVIDER:MODEL", conflicts_with_all = ["model", "hf", "script"])]
     pub(crate) name: Option<RemoteName>,
     /// The address of a server that speaks the provider's format, such as
     /// `http://127.0.0.1:8080/v1`. Its key comes from `MADANG_REMOTE_KEY`.
     #[arg(long = "remote-url", value_name = "URL", requires = "name")]
     pub(crate) url: Option<String>,
-    /// The tokens in which a remote model may think before it answers.
+    /// The number of tokens in which a remote model may think before it answers.
     #[arg(long = "remote-thinking", value_name = "TOKENS", requires = "name")]
     pub(crate) thinking: Option<u32>,
-    /// The tokens of prompt and answer that Ollama gives room for. Without it, 16384.
+    /// The size of Ollama's context, in tokens of prompt and answer. Without it, 16384.
     #[arg(long = "remote-context", value_name = "TOKENS", requires = "name")]
     pub(crate) context: Option<u32>,
 }
@@ -88,17 +88,17 @@ impl FromStr for RemoteName {
     }
 }
 
-/// The models that stand behind the first.
+/// The models that follow the first.
 #[derive(Debug, Default, Options)]
 pub(crate) struct FallBacks {
-    /// A remote model that is asked where the one before it has too much to do or cannot be
-    /// reached, and has said nothing. Can be given several times, in their order. Without an
-    /// address it is asked at its provider's.
+    /// A remote model that is asked if the one before it is overloaded or cannot be reached, and
+    /// has streamed nothing. Can be given several times, in order. Without an address, its
+    /// provider's is used.
     #[arg(long = "fall-back", value_name = "PROVIDER:MODEL[@URL]")]
     pub(crate) models: Vec<FallBack>,
 }
 
-/// A remote model that stands behind another.
+/// A remote model that follows another.
 #[derive(Debug, Clone)]
 pub(crate) struct FallBack {
     pub(crate) model: RemoteName,
@@ -106,7 +106,7 @@ pub(crate) struct FallBack {
 }
 
 impl FallBack {
-    /// Returns the name of the model in the runtime. Of an address it has the host alone.
+    /// Returns the name of the model in the runtime. It contains only the host of an address.
     pub(crate) fn name(&self) -> String {
         let host = self.url.as_ref().and_then(|url| url.split("//").nth(1)?.split('/').next());
         let host = host.and_then(|host| host.rsplit('@').next());
@@ -143,8 +143,8 @@ pub(crate) struct Tuning {
     /// trained for. Without it, as many as half of the free memory holds, from 4096 to 32768.
     #[arg(long = "context", value_name = "TOKENS")]
     pub(crate) context_tokens: Option<u32>,
-    /// The layers that the graphics card keeps. Without it, all where this program was built for a
-    /// card, else none.
+    /// The number of layers that the graphics card keeps. Without it, all if this program was built
+    /// for a card, otherwise none.
     #[arg(long, value_name = "N")]
     pub(crate) gpu_layers: Option<u32>,
 }
@@ -186,7 +186,7 @@ pub(crate) struct Workspace {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// The options of all commands whose tools run: for whom, with which, and on which data.
+/// The options of all commands that run tools: the user, the tools and the data.
 #[derive(Debug, Options)]
 pub(crate) struct ToolOptions {
     #[command(flatten)]
@@ -217,15 +217,15 @@ pub(crate) struct Toolkits {
 
 #[derive(Debug, Options)]
 pub(crate) struct McpChoice {
-    /// The MCP servers whose tools the chats have too: a file with the usual key `mcpServers`. Each
-    /// of their tools asks, unless the file says that a server's own word counts.
+    /// A file with the usual key `mcpServers`, whose MCP servers offer further tools to the chats.
+    /// Each of their tools asks, unless the file trusts a server's annotations.
     #[arg(long = "mcp", value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Toolkit {
-    /// Habits: a catalogue, what a person does daily, and the rules.
+    /// Habits: a catalogue, a person's daily record, and the rules.
     Life,
     /// Notes: pages of nested blocks.
     Notes,

@@ -18,7 +18,7 @@ pub(crate) struct Stress {
     /// Calls in each turn, at most 24.
     #[arg(long, value_name = "N", default_value = "1", value_parser = calls)]
     pub(crate) tools: usize,
-    /// The percentage of failures, of all places where a failure is possible.
+    /// The percentage of failures among all places where a failure is possible.
     #[arg(long, value_name = "PERCENT", default_value_t = 5, value_parser = value_parser!(u8).range(..=100))]
     pub(crate) chaos: u8,
     /// The percentage of turns that are dismissed, and of questions that stay open.
@@ -41,7 +41,8 @@ pub(crate) struct Stress {
     /// Turns at once; the other chats wait.
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = at_least_one)]
     pub(crate) in_flight: usize,
-    /// Make this mistake, to see that it is counted: one that docs/proof.md has stress find.
+    /// Make this mistake, to see that it is counted: one of those that docs/proof.md lists for
+    /// stress.
     #[arg(long, value_name = "MISTAKE", value_parser = mistake)]
     pub(crate) plant: Option<Mistake>,
     /// Print the report as JSON.
