@@ -17,7 +17,7 @@ use crate::{
     texts::Text,
 };
 
-/// The error behind an envelope that the ledger does not have.
+/// The error of an envelope that the ledger does not have.
 const NOT_RECORDED: &str = "the ledger does not have what became of the call: \
                             read its envelope, and check the database and its disk";
 

@@ -58,13 +58,13 @@ impl LanguageChoice {
         self.named().map(UiLanguage::tag)
     }
 
-    /// Returns the language of the program's own texts until a text of the person tells another.
+    /// Returns the language of the program's own texts until a text of the person is in another.
     pub(crate) fn first(self) -> UiLanguage {
         self.named().unwrap_or_default()
     }
 
-    /// Returns the language of the program's own texts behind a text of the person, where this one
-    /// was theirs before.
+    /// Returns the language of the program's own texts after a text of the person, if this one was
+    /// theirs before.
     pub(crate) fn behind(self, text: &str, before: UiLanguage) -> UiLanguage {
         self.named().unwrap_or_else(|| detected(text).unwrap_or(before))
     }

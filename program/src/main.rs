@@ -94,7 +94,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Ends as the parser does where the options of a command do not go together.
+/// Ends as the parser does if the options of a command do not go together.
 fn wrong_usage(command: &str, sentence: String) -> ! {
     let mut all = Args::command();
     all.build();

@@ -70,7 +70,7 @@ fn asked_for(review: &McpReview, server: &str) -> Result<String, Failure> {
     Err(Failure::new("nothing was pinned: the answer was not yes"))
 }
 
-/// Says how each tool stands to its pin, one a line.
+/// Prints how each tool compares with its pin, one on each line.
 fn listed(changes: &[(String, PinnedChange)]) -> String {
     let line = |(tool, change): &(String, PinnedChange)| {
         let change = match change {

@@ -43,7 +43,7 @@ pub(crate) struct Model {
     /// The name of a remote model in the runtime, which chats keep when the program is started with
     /// another.
     name: Option<String>,
-    /// The models behind it, by their names.
+    /// The models that follow it, by their names.
     others: Vec<(String, RemoteModel)>,
 }
 
@@ -87,7 +87,7 @@ impl Model {
         Ok(Self { name, ..Self::of(model, Some(SYSTEM)) })
     }
 
-    /// Puts others behind this one.
+    /// Adds others after this one.
     pub(crate) fn before(mut self, others: &FallBacks) -> Result<Self, Failure> {
         for other in &others.models {
             let options = remote_options(&other.model, other.url.as_ref());
@@ -130,7 +130,7 @@ impl Model {
         printable(&self.model.info().name).into_owned()
     }
 
-    /// Gives the model to a runtime, and those behind it.
+    /// Adds the model to a runtime, and those that follow it.
     pub(crate) fn put_into(self, builder: Builder) -> Builder {
         let builder = match self.name {
             Some(name) => builder.add_model(name, self.model),

@@ -1,4 +1,4 @@
-//! `madang serve`: serves chats over HTTP until it is told to end.
+//! `madang serve`: serves chats over HTTP until it is asked to end.
 
 use std::{error::Error as _, path::Path};
 
@@ -135,7 +135,7 @@ struct Predecessor<'a> {
 }
 
 impl Predecessor<'_> {
-    /// Takes a thing as soon as it is free. `None` where a signal asks for the end before that.
+    /// Takes a thing as soon as it is free. `None` if a signal asks for the end before that.
     async fn wait<T>(
         &mut self,
         mut take: impl AsyncFnMut() -> Result<T, InTheWay>,
@@ -269,8 +269,8 @@ struct Said {
     of_metrics: Vec<String>,
 }
 
-/// Says where the server is: lines for programs, and a link for a person. They are printed at once,
-/// so that a reader that leaves behind the first line is not missed.
+/// Prints where the server is: lines for programs, and a link for a person. They are printed at
+/// once, so that a reader that leaves after the first line is noticed.
 fn say(wanted: &Serve, said: &Said, secret: Option<&TokenSecret>) -> Result<(), Failure> {
     let Said { addresses, of_metrics } = said;
     let mut lines: Vec<_> =
@@ -279,7 +279,7 @@ fn say(wanted: &Serve, said: &Said, secret: Option<&TokenSecret>) -> Result<(), 
     let of_proxy = wanted.public_url.as_ref().map(ToString::to_string);
     let first = addresses.iter().find(|address| address.starts_with("http"));
     if let Some(address) = of_proxy.as_ref().or(first).filter(|_| !wanted.has_no_page) {
-        // What stands behind the mark is sent to no server and stands in no log.
+        // What follows the mark is not sent to a server and is not logged.
         let token = secret.map_or_else(String::new, |secret| format!("#token={}", secret.reveal()));
         let link = format!("{address}/{token}");
         lines.push(Text::OpenLink(&link).in_locale(wanted.locale));

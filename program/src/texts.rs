@@ -17,19 +17,19 @@ pub(crate) enum Text<'a> {
     NoTokens { file: &'a str },
     /// Tells why the model may answer or call worse than it could.
     Caveat(&'a Caveat),
-    /// Tells how to come back to this chat.
+    /// Explains how to return to this chat.
     NewSession(&'a SessionId),
-    /// Names the model, and tells how to leave.
+    /// Names the model, and explains how to leave.
     Welcome { model: &'a str },
     /// Suggests sentences, one a line.
     Examples(&'a str),
-    /// Follows a yes behind the notice about clearing, which may be meant for either.
+    /// Follows a yes after the notice about clearing, which may be meant for either.
     WhichYes(&'a str),
     /// Suggests what to try after a failure of the model.
     TryOtherwise,
     /// Tells how many entries a reopened chat has.
     Reopened { entries: usize },
-    /// Asks whether to run the call, and tells how to answer.
+    /// Asks whether to run the call, and explains how to answer.
     MayIt,
     /// Explains "always", and how to confirm it.
     ConfirmAlways,
@@ -73,13 +73,13 @@ pub(crate) enum Text<'a> {
     Interrupted,
     /// The turn is being stopped; how to leave.
     Stopping,
-    /// How to leave, where nothing runs that could be stopped.
+    /// How to leave, if nothing runs that could be stopped.
     HowToLeave,
     /// The turn was dismissed.
     Dismissed,
     /// How the chat is cleared.
     HowToClear,
-    /// How the chat is cleared, where no command can be typed.
+    /// How the chat is cleared, if no command can be typed.
     HowToClearElsewhere,
     /// The chat was cleared.
     Cleared,
@@ -103,7 +103,7 @@ pub(crate) enum Text<'a> {
     QuestionWaits,
     /// An interrupted turn goes on.
     GoesOn,
-    /// The program was asked to end: tells how to go on.
+    /// The program was asked to end: explains how to continue.
     LeftOpen(&'a SessionId),
     /// The program was asked to end before the call began.
     NotBegun,

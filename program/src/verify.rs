@@ -1,4 +1,4 @@
-//! `madang ledger --verify`: checks that the ledger is unchanged, and tells what the file alone
+//! `madang ledger --verify`: checks that the ledger is unchanged, and reports what the file alone
 //! cannot prove.
 
 use madang::{

@@ -104,7 +104,7 @@ mod tests {
         assert_eq!(lines(b"a\n"), [text("a")]);
     }
 
-    /// A terminal: its input ends where a person says so, and goes on behind that.
+    /// A terminal: its input ends where a person ends it, and continues after that.
     struct Terminal(std::collections::VecDeque<&'static [u8]>);
 
     impl io::Read for Terminal {

@@ -314,7 +314,7 @@ enum Keyboard {
     Closed,
 }
 
-/// Waits for a key while a question is open, and for ever otherwise. Dropping the future loses
+/// Waits for a key while a question is open, and forever otherwise. Dropping the future loses
 /// nothing.
 async fn pressed(asking: &mut Option<Asking>) -> Pressed {
     match asking {

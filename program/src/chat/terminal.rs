@@ -186,7 +186,7 @@ async fn resolve(said: &str, talk: &mut Talk, screen: &mut Terminal) -> Result<(
     }
 }
 
-/// Lists the calls with unknown effects by number, and tells how to resolve them.
+/// Lists the calls with unknown effects by number, and shows how to resolve them.
 fn unresolved(calls: &[LedgerRow], locale: UiLanguage) -> String {
     let line = |row: &LedgerRow| {
         format!("{} {} {}\n", row.seq, plain(&row.name), short(&json(&row.arguments)))
@@ -295,7 +295,7 @@ impl Terminal {
         self.prompt(&Text::More { shown, total }.in_locale(self.locale))
     }
 
-    /// Shows the possible keys, with their meanings behind.
+    /// Shows the possible keys, each followed by its meaning.
     fn prompt(&mut self, text: &str) -> Result<(), Failure> {
         if std::mem::replace(&mut self.has_open_question, true) {
             output::line("")?;

@@ -56,7 +56,7 @@ fn size() -> Option<(u16, u16)> {
     crossterm::terminal::size().ok()
 }
 
-/// Breaks a text without control characters but line breaks. A row breaks behind a blank in its
+/// Breaks a text without control characters but line breaks. A row breaks after a blank in its
 /// second half, otherwise where it is full. Continued rows keep the indent up to half of the row.
 pub(super) fn rows(text: &str, columns: usize, gutter: Gutter) -> Vec<String> {
     let mut rows = Vec::new();
@@ -85,7 +85,7 @@ pub(super) fn rows(text: &str, columns: usize, gutter: Gutter) -> Vec<String> {
 struct Row {
     text: String,
     used: usize,
-    /// The position behind the last blank, in bytes and columns.
+    /// The position after the last blank, in bytes and columns.
     blank: Option<(usize, usize)>,
 }
 
@@ -102,7 +102,7 @@ impl Row {
         }
     }
 
-    /// Cuts off the text behind the last blank, if at least this many columns remain.
+    /// Cuts off the text after the last blank, if at least this many columns remain.
     fn cut(&mut self, least: usize) -> String {
         match self.blank {
             Some((bytes, columns)) if columns > least => self.text.split_off(bytes),

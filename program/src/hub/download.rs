@@ -198,7 +198,7 @@ impl<'a> Growing<'a> {
         Ok(())
     }
 
-    /// Checks the file and syncs it, since its name promises the content for ever, also after a
+    /// Checks the file and syncs it, since its name promises the content forever, also after a
     /// power cut.
     fn is(self, content: &Content) -> io::Result<bool> {
         if digits(&self.sum.finalize()) != content.sha256 {

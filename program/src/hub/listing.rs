@@ -42,7 +42,7 @@ pub(super) enum BadListing {
     /// It differs from the hub's protocol.
     #[error("the listing is not what the protocol says")]
     Form(#[from] serde_json::Error),
-    /// A commit or checksum is no hash.
+    /// A commit or checksum is not a hash.
     #[error("{0:?} is not a hash")]
     NoHash(String),
     /// The name of a file could lead out of the cache.

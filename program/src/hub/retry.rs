@@ -7,7 +7,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(250);
 /// The longest wait, even if the hub asks for more, because a person waits at the program.
 const LONGEST_WAIT: Duration = Duration::from_secs(60);
 /// The bytes after which a connection counts as a success. With less, a server that breaks off
-/// after each byte would be asked for ever.
+/// after each byte would be asked forever.
 const PROGRESS_BYTES: u64 = 1 << 20;
 
 /// Counts failures in a row.

@@ -76,7 +76,7 @@ pub(crate) struct Mirror {
 }
 
 impl Mirror {
-    /// Writes what has changed, and tells the person which files are not as the notes are.
+    /// Writes what has changed, and names the files that differ from the notes.
     pub(crate) async fn stop(self) {
         let MirrorEnd { report, error } = self.following.stop().await;
         let folder = self.folder.display().to_string();

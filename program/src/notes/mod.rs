@@ -24,7 +24,8 @@ use crate::{
     setup,
 };
 
-/// Starts to mirror the user's notes, if their toolkit is chosen. The end is told in this language.
+/// Starts to mirror the user's notes, if their toolkit is chosen. The end is reported in this
+/// language.
 pub(crate) fn mirror(
     store: &SqliteStore,
     ToolOptions { database, person, toolkits, workspace, .. }: &ToolOptions,
