@@ -17,7 +17,7 @@ use super::{
     vocabulary::Vocabulary,
 };
 
-/// How a completion goes on after a token.
+/// How a completion continues after a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     GoesOn,
@@ -170,7 +170,7 @@ impl Answer {
 
     /// Returns the tokens that must follow the last one, at most `max`, and adds them. They need no
     /// logits, so they are decoded together with it. [`flow`](Self::flow) then returns whether the
-    /// completion goes on.
+    /// completion continues.
     pub(super) fn forced(
         &mut self,
         vocabulary: &Vocabulary<'_>,
@@ -201,7 +201,7 @@ impl Answer {
         tokens
     }
 
-    /// Returns whether the completion goes on.
+    /// Returns whether the completion continues.
     pub(super) fn flow(&self) -> Flow {
         let has_call = !self.completion.tool_calls.is_empty();
         let is_over =

@@ -13,7 +13,7 @@ pub(super) struct Letters {
 }
 
 impl Letters {
-    /// Adds a token of one character or one byte. Of two tokens with the same bytes the first
+    /// Adds a token of one character or one byte. If two tokens have the same bytes, the first
     /// counts, but an ordinary token comes before that of a byte.
     pub(super) fn take(&mut self, bytes: &[u8], token: LlamaToken, is_byte: bool) {
         let is_letter =

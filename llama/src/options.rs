@@ -191,7 +191,7 @@ impl LlamaOptions {
         self
     }
 
-    /// Lets a completion go on after a tool call, for models that ask for several at once. By
+    /// Lets a completion continue after a tool call, for models that ask for several at once. By
     /// default a completion ends with its first call.
     #[must_use]
     pub fn parallel_calls(mut self, has_parallel_calls: bool) -> Self {
@@ -217,7 +217,7 @@ impl LlamaOptions {
 
     /// Ends a completion with [`ModelError::REPETITION`] if it repeats itself for this many tokens.
     /// With 0 it never does. The default is 128, because no useful answer repeats for so long, and
-    /// a small model would go on until its bound.
+    /// a small model would continue until its limit.
     ///
     /// [`ModelError::REPETITION`]: madang_actors::port::ModelError::REPETITION
     #[must_use]

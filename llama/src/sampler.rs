@@ -193,8 +193,8 @@ impl Sampler {
 /// The logits of one comparison: as many as the widest registers hold.
 const LANES: usize = 16;
 
-/// Returns the likeliest token that is not banned. Of equal ones it returns the first, so that the
-/// choice is the same everywhere.
+/// Returns the likeliest token that is not banned. If several are equal, it returns the first, so
+/// that the choice is the same everywhere.
 fn likeliest(logits: &[f32], banned: Option<u32>) -> Option<u32> {
     let banned = banned.and_then(|token| usize::try_from(token).ok());
     let (before, behind) = match banned {

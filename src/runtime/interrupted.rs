@@ -13,7 +13,7 @@ use madang_actors::{
     supervisor::RuntimeHandles,
 };
 
-/// The sessions that were cut off in mid-turn before this start and have not woken yet.
+/// The sessions that were cut off during a turn before this start and have not woken yet.
 #[derive(Debug)]
 pub(crate) struct Interrupted(Mutex<BTreeMap<SessionId, CutOff>>);
 

@@ -169,7 +169,7 @@ impl Runtime {
         self.shared.sessions.count()
     }
 
-    /// Returns the number of sessions that the end of an earlier process cut off in mid-turn and
+    /// Returns the number of sessions that the end of an earlier process cut off during a turn and
     /// that have not woken yet. Opening one, or [`resume_open`](Self::resume_open), wakes it.
     #[must_use]
     pub fn interrupted_sessions(&self) -> usize {

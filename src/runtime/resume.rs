@@ -12,10 +12,10 @@ use tokio_util::sync::CancellationToken;
 use crate::{Runtime, error::Error, runtime::shared::SharedRuntime};
 
 impl Runtime {
-    /// Wakes every session that was cut off in mid-turn before this start, so that its turn goes on
-    /// without a caller. At most `Limits::max_resuming_sessions` of them go on at the same time.
-    /// Returns their number after each turn has ended or waits for a person. Without a model the
-    /// turns stay open, and only calls that were cut off get their end.
+    /// Wakes every session that was cut off during a turn before this start, so that its turn
+    /// continues without a caller. At most `Limits::max_resuming_sessions` of them continue at the
+    /// same time. Returns their number after each turn has ended or waits for a person. Without a
+    /// model the turns stay open, and only calls that were cut off get their end.
     ///
     /// Dropping the future wakes no further sessions. Those that are awake continue.
     pub async fn resume_open(&self) -> usize {
@@ -42,7 +42,7 @@ impl Runtime {
 impl SharedRuntime {
     /// Wakes the sessions of this user that were cut off with an open approval request, so that the
     /// request is asked again. Waits for that, at most `Limits::ask_timeout`. Other sessions that
-    /// were cut off stay asleep, because they would go on to the model, and only `resume_open`
+    /// were cut off stay asleep, because they would continue with the model, and only `resume_open`
     /// bounds how many do so.
     pub(crate) async fn ask_again(&self, user: &UserId) {
         let sessions = self.interrupted.take_asking(user, self.clock().now());

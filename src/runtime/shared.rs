@@ -48,7 +48,7 @@ impl SharedRuntime {
         self.context.store.store()
     }
 
-    /// Wakes a session without a request, because a turn or call of it must go on.
+    /// Wakes a session without a request, because a turn or call of it must continue.
     pub(crate) fn wake(&self, slot: &Arc<SessionSlot>) {
         if !self.is_closing() {
             go_on(slot, &self.context);

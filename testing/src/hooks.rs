@@ -35,7 +35,7 @@ impl<R: InspectRuntime> RuntimeHooks for R {}
 /// Reaches into a session, for tests of supervision and for harnesses.
 pub trait SessionHooks: InspectSession {
     /// Kills the session's actor, as a fault would, if it is awake. The ledger keeps what its
-    /// handlers did. The session wakes again, and its turn goes on.
+    /// handlers did. The session wakes again, and its turn continues.
     fn kill(&self) {
         if let Some(actor) = self.inspect_slot().awake() {
             actor.kill();

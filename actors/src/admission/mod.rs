@@ -2,7 +2,7 @@
 //! users together.
 //!
 //! A caller takes a [`Permit`] with [`Admission::admit`], and is refused if the bound of its user,
-//! or of the runtime, is reached. Work that must go on, such as a turn after a crash, waits with
+//! or of the runtime, is reached. Work that must continue, such as a turn after a crash, waits with
 //! [`Admission::wait`] instead, first come, first served. A refusal contains the time after which
 //! to retry, estimated from how long recent permits were held. The table of permits is pure.
 //!
@@ -77,8 +77,8 @@ impl Admission {
         Ok(self.permit(bound, user.clone(), permits))
     }
 
-    /// Waits for one permit, first come, first served. This is for work that must go on and so is
-    /// never refused. Dropping the future gives up the wait.
+    /// Waits for one permit, first come, first served. This is for work that must continue and so
+    /// is never refused. Dropping the future gives up the wait.
     pub async fn wait(&self, bound: Bound, user: &UserId) -> Permit {
         loop {
             let mut line = {

@@ -87,7 +87,7 @@ impl<W> AdmissionTable<W> {
         self.users.get(user).map_or(0, |of_user| of_user[bound as usize].held)
     }
 
-    /// Takes permits, or counts a refusal and says why not and when to come again.
+    /// Takes permits, or counts a refusal and returns its reason and the time after which to retry.
     pub(super) fn admit(
         &mut self,
         bound: Bound,
@@ -130,7 +130,7 @@ impl<W> AdmissionTable<W> {
         })
     }
 
-    /// Takes permits, or says whose bound is reached. It counts no refusal: a caller that waits
+    /// Takes permits, or returns whose limit is reached. It counts no refusal: a caller that waits
     /// comes for no later permit.
     pub(super) fn take(
         &mut self,

@@ -56,13 +56,13 @@ impl CheckedDecision {
         Self { decision: Decision::Approve, ..self }
     }
 
-    /// Answers the person whether the decision counts, which it does after it is recorded.
+    /// Answers the person whether the decision is valid, which it is after it is recorded.
     pub fn tell(self, counts: Result<(), DecisionError>) {
         mailbox::answer(self.counts, counts);
     }
 }
 
-/// Makes a denial of its message. A blank message counts as none. The length is measured as the
+/// Makes a denial with this message. A blank message is ignored. The length is measured as the
 /// model reads it.
 fn denial(message: Arc<str>, limits: &Limits) -> Result<Decision, DecisionError> {
     if message.trim().is_empty() {

@@ -8,14 +8,14 @@ use crate::{
     protocol::{CallId, Decision, DecisionError, Digest, Limits, UserId},
 };
 
-/// Decides about the approval request of this call. Exactly one decision wins, and it counts after
-/// it is recorded. Edited arguments are validated before the decision competes. If they do not fit,
-/// the request stays open.
+/// Decides about the approval request of this call. Exactly one decision wins, and it is valid
+/// after it is recorded. Edited arguments are validated before the decision competes. If they do
+/// not fit, the request stays open.
 ///
 /// Dropping the future withdraws nothing that was sent.
 ///
 /// # Errors
-/// [`DecisionError`] says why the decision does not count.
+/// [`DecisionError`] says why the decision was not accepted.
 pub async fn decide(
     confirm: &Address<ConfirmMsg>,
     user: &UserId,

@@ -2,9 +2,8 @@
 //! no call.
 //!
 //! A destructive call runs only after a person has approved exactly that call. This module finds
-//! the one decision that counts. The vocabulary
-//! ([`ApprovalRequest`](crate::protocol::ApprovalRequest), [`Decision`](crate::protocol::Decision),
-//! [`ApprovalEnd`](crate::protocol::ApprovalEnd),
+//! the one valid decision. The vocabulary ([`ApprovalRequest`](crate::protocol::ApprovalRequest),
+//! [`Decision`](crate::protocol::Decision), [`ApprovalEnd`](crate::protocol::ApprovalEnd),
 //! [`StandingApproval`](crate::protocol::StandingApproval)) is in `protocol`, and the dispatcher
 //! records.
 //!
@@ -14,14 +13,14 @@
 //!    in the person's own task, and makes a [`CheckedDecision`].
 //! 3. The actor sends the first decision that fits to the call and closes the request. Every later
 //!    one is refused.
-//! 4. The call records the decision, and then answers the person that it counts.
+//! 4. The call records the decision, and then answers the person that it is valid.
 //! 5. A request without a decision expires. A call that is dismissed withdraws its request.
 //! 6. The call reports to the [`Inboxes`] that its request is open, and how it ended after that is
 //!    recorded.
 //!
 //! Invariants:
-//! - Exactly one decision about a request wins, and it counts only after it is recorded.
-//! - A decision counts only for its request's user and digest. Another user or another text is
+//! - Exactly one decision about a request wins, and it is valid only after it is recorded.
+//! - A decision is valid only for its request's user and digest. Another user or another text is
 //!   refused, and the request stays open.
 //! - Nothing stays open forever: a request expires at its time, which the ledger has too.
 //! - The table of requests is pure. If the actor dies, each call asks again, and the ledger has all

@@ -43,7 +43,7 @@ pub enum ConfirmMsg {
         digest: Digest,
         /// The user that wants to decide.
         user: UserId,
-        /// Receives the tool, or why no decision would count.
+        /// Receives the tool, or why no decision would be accepted.
         reply: oneshot::Sender<Result<Arc<RegisteredTool>, DecisionError>>,
     },
     /// Closes a request because its call no longer waits for it.

@@ -87,7 +87,7 @@ impl RunningCall {
 
     /// Dismisses the call for all its holders. An open request ends as `dismissed`, and a call that
     /// has not begun does not run. A handler that has begun commits, and so does a call whose
-    /// approval counts; only the result is discarded. After the end this changes nothing.
+    /// approval is valid; only the result is discarded. After the end this changes nothing.
     pub fn dismiss(&self) {
         self.call.dismissal.cancel();
     }

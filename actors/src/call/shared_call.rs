@@ -83,7 +83,7 @@ impl SharedCall {
         }
     }
 
-    /// Notes a report of its handler. Returns whether the call goes on.
+    /// Notes a report of its handler. Returns whether the call continues.
     pub(super) fn reports(&self, report: ToolProgress) -> bool {
         self.stage.send_if_modified(|stage| {
             let goes_on = stage.end.is_none();

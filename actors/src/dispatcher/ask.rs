@@ -273,7 +273,7 @@ fn counted(
     Err(NotRun::ended(CancelReason::Dismissed))
 }
 
-/// Takes the decision that won just now, which counts. From here on none can win.
+/// Takes the decision that won just now, which is valid. From here on no other can win.
 fn last_word<T>(decision: &mut oneshot::Receiver<T>) -> Option<T> {
     decision.close();
     decision.try_recv().ok()

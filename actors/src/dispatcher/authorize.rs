@@ -43,7 +43,7 @@ impl AuthorizedCall {
         self.digest
     }
 
-    /// Returns the time for which its approval still counts.
+    /// Returns the time for which its approval is still valid.
     pub(super) fn usable_for(&self, now: Timestamp) -> Duration {
         self.usable_until.map_or(Duration::MAX, |end| now.until(end))
     }
@@ -133,7 +133,7 @@ fn asked_before(request: &DispatchRequest) -> Option<&LedgerRow> {
 }
 
 /// Goes on with a request or an approval that the ledger has, with the same digest. Returns the
-/// moment until which it counts.
+/// moment until which it is valid.
 fn go_on(
     asked: &LedgerRow,
     checked: &mut CheckedCall,

@@ -93,7 +93,7 @@ async fn start(checked: CheckedCall, reply: Responder, context: Arc<CallContext>
     }
 }
 
-/// Takes a permit for a call. A call that goes on after a crash was admitted before, so it waits.
+/// Takes a permit for a call. A call that continues after a crash was admitted before, so it waits.
 async fn admitted(request: &DispatchRequest, context: &CallContext) -> Result<Permit, NotRun> {
     let admission = &context.admission;
     let user = &request.user;
@@ -150,7 +150,7 @@ struct Call {
 }
 
 enum CallMsg {
-    /// A plain handler passed its deadline: the caller is answered, and the handler goes on.
+    /// A plain handler passed its deadline: the caller is answered, and the handler continues.
     Early(CallEnd),
 }
 

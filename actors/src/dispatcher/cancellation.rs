@@ -33,7 +33,7 @@ pub enum CancelCause {
     /// [`OnDismiss::Stop`] no other call begins.
     Dismissed(OnDismiss),
     /// The turn lost its actor, or the runtime ends. A call that has not begun stays as it is in
-    /// the ledger, and goes on with its turn. A handler that runs goes on to its end.
+    /// the ledger, and goes on with its turn. A running handler continues to its end.
     Suspended,
 }
 
@@ -112,14 +112,14 @@ impl Cancellation {
     }
 
     /// Copies it for a call that is dispatched now. The result of a call that begins after a
-    /// dismissal counts, because it belongs to a turn that was to go on.
+    /// dismissal counts, because it belongs to a turn that was to continue.
     #[must_use]
     pub fn from_here(&self) -> Self {
         Self { is_behind: self.causes().is_dismissed(), ..self.clone() }
     }
 
     /// Forbids every decision about the approval request that is open. Returns false if a decision
-    /// has come: the call then goes on with it, and nothing is forbidden.
+    /// has come: the call then continues with it, and nothing is forbidden.
     #[must_use]
     pub fn forbid_decision(&self) -> bool {
         let forbidden = |come| Causes(come).forbid_decision().map(|Causes(causes)| causes);

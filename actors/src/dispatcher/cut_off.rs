@@ -1,5 +1,5 @@
-//! The ends of calls with which no process goes on. A call that never began is withdrawn, which is
-//! no fault of its tool.
+//! The ends of calls that no process continues. A call that never began is withdrawn, which is no
+//! fault of its tool.
 
 use std::sync::Arc;
 

@@ -56,7 +56,7 @@ impl<W> KeyedSemaphore<W> {
 
 impl<W> Waiters<W> {
     /// Lets waiters in, in order. If a waiter could pass another, it could keep a call that must be
-    /// alone waiting for ever.
+    /// alone waiting forever.
     fn let_in(&mut self) -> Vec<W> {
         let mut let_in = Vec::new();
         while let Some((_, at_once, _)) = self.waiting.front() {

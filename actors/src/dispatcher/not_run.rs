@@ -25,7 +25,7 @@ pub(super) enum NotRun {
         finished: Box<Finished>,
         /// The end of its approval request, which is reported after it is recorded.
         end: Option<Box<ApprovalEnd>>,
-        /// The person's denial. It counts after it is recorded.
+        /// The person's denial. It is valid after it is recorded.
         decision: Option<CheckedDecision>,
     },
     /// The call stays as it is in the ledger, with its approval request.

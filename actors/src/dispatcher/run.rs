@@ -49,7 +49,7 @@ pub(super) struct Holds {
 }
 
 /// Runs an authorized call until its end is recorded. `early` receives the answer of a plain
-/// handler that passed its deadline; the future goes on until that handler has ended.
+/// handler that passed its deadline; the future runs until that handler has ended.
 ///
 /// # Errors
 /// [`NotRun`] says how the call ends if nothing is run or kept.
@@ -93,7 +93,7 @@ pub(super) async fn run(
     }
 }
 
-/// Returns whether a call goes on that may have been cancelled while it waited.
+/// Returns whether a call continues that may have been cancelled while it waited.
 fn goes_on(authorized: &AuthorizedCall) -> Result<(), NotRun> {
     let cancellation = &authorized.checked().request().cancellation;
     let interruption = cancellation.before_handler(authorized.is_approved());

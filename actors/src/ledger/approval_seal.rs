@@ -25,7 +25,7 @@ impl SealKeys {
     /// Checks the seal of an approval. Any other step has none and passes.
     ///
     /// # Errors
-    /// [`SealError`] says why the approval does not count.
+    /// [`SealError`] says why the approval is not valid.
     pub fn check(
         &self,
         session: &SessionId,

@@ -42,7 +42,7 @@ impl ErasedChain {
     /// Checks the seal.
     ///
     /// # Errors
-    /// [`SealError`] says why the erasure does not count.
+    /// [`SealError`] says why the erasure is not valid.
     pub fn check(&self, keys: &SealKeys) -> Result<(), SealError> {
         keys.fits(self.seal.as_ref(), ERASED, &self.parts())
     }

@@ -9,7 +9,7 @@
 //! Invariants:
 //! - A call has exactly one outcome, and ends in `Ended`. Its handler begins once, with `Running`.
 //! - An approval is bound to a digest of what was shown, and is used once.
-//! - Of the text of a forgotten user only hashes are left.
+//! - Only hashes are left of the text of a forgotten user.
 
 mod approval_seal;
 mod chain;

@@ -136,7 +136,7 @@ impl SealKeys {
     /// Checks the seal of a session's owner.
     ///
     /// # Errors
-    /// [`SealError`] says why the owner does not count.
+    /// [`SealError`] says why the owner is not valid.
     pub fn check_owner(
         &self,
         session: &SessionId,

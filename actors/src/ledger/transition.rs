@@ -77,7 +77,7 @@ pub enum Transition {
         /// The moment after which the approval cannot be used.
         expires_at: Timestamp,
         /// The code that proves that it was decided by a program that has the keys. Without a
-        /// fitting one the approval does not count.
+        /// fitting one the approval is not valid.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         seal: Option<Seal>,
     },
@@ -91,7 +91,7 @@ pub enum Transition {
     /// The call has its outcome.
     Ended(Ended),
     /// The unknown effect of an ended call is known now. Its handler ended after the call's caller
-    /// had received `timeout`, or a person has looked. The first resolution counts.
+    /// had received `timeout`, or a person has looked. The first resolution is final.
     Resolved {
         /// What the call did to the world.
         #[serde(rename = "effect")]

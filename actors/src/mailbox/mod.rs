@@ -7,7 +7,7 @@
 //!
 //! Invariants:
 //! - A [`Reply`] that is dropped unsent reports to its caller that it was lost, so no caller waits
-//!   for ever.
+//!   forever.
 //! - Sending an event never blocks.
 
 mod address;

@@ -118,7 +118,7 @@ pub enum AuditError {
         /// What is wrong with its seal.
         cause: SealError,
     },
-    /// A call's row is missing, has no transitions, or differs from what they say.
+    /// A call's row is missing, has no transitions, or differs from them.
     #[error("call {call} does not stand where its transitions say")]
     Row {
         /// The call of the row.

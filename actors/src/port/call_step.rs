@@ -50,7 +50,7 @@ impl LedgerRow {
     /// Computes the row of a call after a step, from its row before. The caller has ruled out that
     /// the step is the one that the call took last.
     ///
-    /// An approval counts if it is bound to what was shown, or to what the user typed instead; if
+    /// An approval is valid if it is bound to what was shown, or to what the user typed instead; if
     /// the call's user gave it before its request expired; and if one of the keys sealed it. `keys`
     /// is `None` only for an audit without keys. If the approval rests on a standing approval, it
     /// names the call of that one, whose row is `standing`. An approved call begins to run before
@@ -189,7 +189,7 @@ impl LedgerRow {
     /// an approval passes.
     ///
     /// # Errors
-    /// [`SealError`] says why the approval does not count.
+    /// [`SealError`] says why the approval is not valid.
     pub fn check_seal(&self, keys: &SealKeys) -> Result<(), SealError> {
         let (Some(approval), Some(at)) = (self.approval, self.approved_at) else {
             return if self.approval.is_none() { Ok(()) } else { Err(SealError::Broken) };

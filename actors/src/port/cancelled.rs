@@ -6,12 +6,12 @@ use tokio_util::sync::CancellationToken;
 
 /// Asks a handler to end, and says why. Clones share one signal, and the first cause stays.
 ///
-/// A handler that has begun may always go on to its deadline. Its writes then commit, and the
+/// A handler that has begun may always continue to its deadline. Its writes then commit, and the
 /// ledger has its end.
 #[derive(Debug, Clone)]
 pub struct Cancelled(Arc<Signal>);
 
-/// A cause for which a handler is asked to end.
+/// The cause of asking a handler to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CancelledBy {
     /// The user left and nobody reads the result. The handler should end as soon as it can say
@@ -61,7 +61,7 @@ impl Cancelled {
         self.0.token.is_cancelled()
     }
 
-    /// Returns the cause, or `None` as long as the handler is to go on.
+    /// Returns the cause, or `None` as long as the handler should continue.
     #[must_use]
     pub fn by(&self) -> Option<CancelledBy> {
         self.is_cancelled().then(|| self.cause())

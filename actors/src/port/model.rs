@@ -185,7 +185,7 @@ pub enum ModelError {
         /// `Repetition`, `AnswerTooLong`, `ConnectionLost`, `Unauthorized`, `Refused`,
         /// `PromptTooLong`, `ScriptExhausted`, or another.
         kind: Cow<'static, str>,
-        /// The words of the model's provider, for the person: foreign text, short and without the
+        /// The message of the model's provider, for the person: foreign text, short and without the
         /// key. They may repeat what was sent, so no log has them.
         said: Option<Arc<str>>,
         /// The cause, for the log only.
@@ -194,7 +194,7 @@ pub enum ModelError {
     },
 }
 
-/// Leaves out the words of a provider.
+/// Leaves out the message of a provider.
 impl fmt::Debug for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -235,7 +235,7 @@ impl ModelError {
     pub const BAD_OUTPUT: &'static str = "BadOutput";
     /// The answer repeated itself, and was stopped.
     pub const REPETITION: &'static str = "Repetition";
-    /// The answer reached its bound on tokens before it had anything that can be used.
+    /// The answer reached the token limit before it contained anything usable.
     pub const TOO_LONG: &'static str = "AnswerTooLong";
     /// The provider of a remote model does not accept the key.
     pub const UNAUTHORIZED: &'static str = "Unauthorized";
@@ -263,7 +263,7 @@ impl ModelError {
         Self::Failed { kind: kind.into(), said: None, cause: Some(cause.into()) }
     }
 
-    /// Adds the words of the model's provider to a failure.
+    /// Adds the message of the model's provider to a failure.
     #[must_use]
     pub fn with_words(self, words: Option<impl Into<Arc<str>>>) -> Self {
         match self {

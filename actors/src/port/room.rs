@@ -1,5 +1,5 @@
-//! The room that a user takes in a store. Every store counts alike, and refuses a turn if too much
-//! is already stored.
+//! The room that a user takes in a store. Every store counts in the same way, and refuses a turn if
+//! too much is already stored.
 
 use serde::Serialize;
 

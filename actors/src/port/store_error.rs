@@ -66,7 +66,7 @@ impl StoreError {
         Self::Unknown { cause: cause.into().into() }
     }
 
-    /// Returns whether the store refused the request, and can go on.
+    /// Returns whether the store refused the request and remains usable.
     #[must_use]
     pub(crate) const fn is_refusal(&self) -> bool {
         match self {

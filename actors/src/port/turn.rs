@@ -1,4 +1,4 @@
-//! What a store keeps of turns: enough to go on with a turn that a crash cut off.
+//! What a store keeps of turns: enough to continue a turn that a crash cut off.
 
 use crate::protocol::{
     Digest, SessionId, TurnEnding, TurnError, TurnId, TurnOptions, Usage, UserId,
@@ -19,9 +19,10 @@ pub enum TurnStep {
     },
     /// The user dismissed the turn.
     Dismissed,
-    /// The turn goes on after its process, or its session, was gone.
+    /// The turn continues after the end of its process or the loss of its session.
     Resumed,
-    /// The runtime left the turn open in order. Earlier resumptions no longer count.
+    /// The runtime shut down gracefully and left the turn open. Earlier resumptions are no longer
+    /// counted.
     Suspended,
 }
 

@@ -45,7 +45,7 @@ pub enum Decision {
     Deny,
     /// Ends the call without running it, with this message to the model.
     DenyWith {
-        /// The person's own words; a blank message is a plain no.
+        /// The person's own message; a blank one is a plain denial.
         message: Arc<str>,
     },
     /// Runs the call, once, with these arguments instead of those that were shown. They are
@@ -75,7 +75,7 @@ pub enum ApprovalEnd {
     },
 }
 
-/// A reason why a decision does not count.
+/// A reason why a decision was not accepted.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum DecisionError {
@@ -105,8 +105,8 @@ pub enum DecisionError {
     /// The decision could not be recorded. The call does not run.
     #[error("the decision could not be recorded")]
     NotRecorded,
-    /// The store did not answer in time, so it is not known whether the decision counts. The ledger
-    /// shows it.
+    /// The store did not answer in time, so it is not known whether the decision was recorded. The
+    /// ledger shows it.
     #[error("it is not known whether the decision counts")]
     NotKnown,
 }
@@ -118,6 +118,6 @@ pub enum DecisionError {
 pub struct Shown {
     /// The question in full, in the language of its turn.
     pub text: Arc<str>,
-    /// The part of the question that says what will happen.
+    /// The part of the question that describes what will happen.
     pub consequence: Arc<str>,
 }

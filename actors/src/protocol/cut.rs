@@ -12,7 +12,7 @@ const FEWEST_CHARS: usize = 12;
 /// The longest text that is never cut: ids have 36 characters, and dates fewer.
 const WHOLE_CHARS: usize = 40;
 
-/// The length at which a text still says something. The remaining entries of a long list can be
+/// The length at which a text is still informative. The remaining entries of a long list can be
 /// read from a position on.
 const SOME_CHARS: usize = 60;
 

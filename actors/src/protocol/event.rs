@@ -174,21 +174,21 @@ pub enum EventKind {
         /// The call, the effect, and the handler or person that found out.
         #[serde(flatten)]
         resolved: ResolvedCall,
-        /// The resolution in words.
+        /// The resolution as a sentence.
         text: String,
     },
     /// The runtime informs the user.
     SystemNotice {
         /// The kind of notice.
         notice: Notice,
-        /// Its words in the session's language.
+        /// The sentence in the session's language.
         text: String,
     },
-    /// The turn ends with an error, after which the session goes on.
+    /// The turn ends with an error. The session can be used further.
     Error {
         /// The cause of the end.
         error: TurnError,
-        /// Its words in the session's language.
+        /// The sentence in the session's language.
         text: String,
     },
     /// The user cleared the chat.
@@ -197,17 +197,18 @@ pub enum EventKind {
     MessagesLeftOut {
         /// The number of messages left out.
         messages: u32,
-        /// The number in words.
+        /// The number as a sentence.
         text: String,
     },
-    /// The turn goes on after its process had ended, its session's actor was lost, or the store did
-    /// not take a write. What was streamed and not stored is void, and the model is asked again.
+    /// The turn continues after its process ended, its session's actor was lost, or the store
+    /// refused a write. Text that was streamed and not stored is discarded, and the model is asked
+    /// again.
     TurnResumed,
-    /// The turn cannot go on for now. If it lost its actor and the store fails, it goes on after
-    /// the store answers again ([`TurnResumed`](Self::TurnResumed)), or its end follows. If the
-    /// runtime has no model, the turn stays open for a start with one.
+    /// The turn cannot continue for now. If it lost its actor and the store fails, it continues
+    /// after the store answers again ([`TurnResumed`](Self::TurnResumed)), or its end follows. If
+    /// the runtime has no model, the turn stays open for a start with one.
     TurnInterrupted {
-        /// The same in words.
+        /// The same as a sentence.
         text: String,
     },
     /// The turn is over.
@@ -252,7 +253,7 @@ pub enum TurnError {
         /// Milliseconds after which to try again, if the model is overloaded and the time is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         retry_after_ms: Option<u64>,
-        /// The words of the model's provider: foreign text, short and without the key.
+        /// The message of the model's provider: foreign text, short and without the key.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         said: Option<Arc<str>>,
         /// The sizes of the prompt's parts, if it was too long for the model.
@@ -271,7 +272,7 @@ impl TurnError {
         Self::Model { kind: kind.into(), retry_after_ms: None, said: None, prompt: None }
     }
 
-    /// Returns the reason in words, for a person.
+    /// Returns the reason as a sentence for a person.
     #[must_use]
     pub fn in_locale(&self, locale: Locale) -> String {
         let text = match self {

@@ -108,7 +108,7 @@ limits! {
     /// Above this, no turn and no call without a model begins. It is a lifetime of typing, and it
     /// stops a program that fills the disk. A turn that has begun is stored to its end.
     /// [`stored_bytes`](crate::port::stored_bytes) counts them, with the instructions of turns;
-    /// tables of tools do not count.
+    /// tables of tools are not counted.
     max_stored_bytes_per_user: usize = 1024 * 1024 * 1024, in 1..=usize::MAX;
     /// Completions waiting for a model: at some seconds each, more would wait for minutes.
     max_waiting_completions: usize = 1_024, in 1..=usize::MAX;
@@ -139,8 +139,8 @@ limits! {
     /// Bytes of these events as JSON, the last one not counted: results may have megabytes each,
     /// and every session that was read keeps its own. Those of a usual turn fit.
     max_feed_bytes: usize = 512 * 1024, in 0..=usize::MAX; // 0 keeps the last event alone
-    /// Bytes of stored events that a reader takes from the store at once: a slow one holds them
-    /// until it goes on. A longer event is read alone.
+    /// Bytes of stored events that a reader takes from the store at once: a slow reader holds them
+    /// until it reads on. A longer event is read alone.
     max_replay_bytes: usize = 32 * 1024, in 1..=usize::MAX;
     /// Bytes of streaming text that a session keeps: more than a completion of the bound above can
     /// produce.
@@ -168,7 +168,7 @@ limits! {
 }
 
 impl Limits {
-    /// Returns the pause before the runtime repeats work that the store did not take, after so many
+    /// Returns the pause before the runtime repeats work that the store refused, after this many
     /// failures. It is `ask_timeout`, doubled with each failure up to eight times as long. So a
     /// store that is away for minutes is asked less often, and with the default, one that is back
     /// serves all chats within a minute.

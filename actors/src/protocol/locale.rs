@@ -1,4 +1,5 @@
-//! The language of a turn or a call: the tag that was chosen, and the language that has its words.
+//! The language of a turn or a call: the tag that was chosen, and the language that writes its
+//! sentences.
 
 use std::fmt;
 
@@ -7,8 +8,8 @@ use super::{English, Korean, Language, LanguageTag, Text};
 /// The language of every text that a person sees. The model answers in the language of the user's
 /// last message.
 ///
-/// If no [`Language`] has the tag, the words are English. The tag stays the one that was chosen,
-/// because a tool may know more languages than the runtime.
+/// If no [`Language`] has the tag, sentences are written in English. The tag stays the one that was
+/// chosen, because a tool may know more languages than the runtime.
 #[derive(Clone, Copy)]
 pub struct Locale {
     tag: LanguageTag,
@@ -45,7 +46,8 @@ impl Locale {
 }
 
 impl Text<'_> {
-    /// Returns the words in a locale's language, or in English if that language has none.
+    /// Returns the sentence in a locale's language, or in English if that language does not have
+    /// it.
     #[must_use]
     pub fn in_locale(&self, locale: Locale) -> String {
         locale.language.say(self).unwrap_or_else(|| English.words(self))

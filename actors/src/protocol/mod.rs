@@ -2,7 +2,8 @@
 //!
 //! A [`ChatMessage`] is an entry of a chat, and a [`SessionEvent`] is what a subscriber reads. A
 //! [`ToolOutcome`] is the end of a call, and an [`ApprovalRequest`] is the question to a person.
-//! [`Limits`] bounds every queue, buffer and wait, and [`Text`] has the words for people.
+//! [`Limits`] bounds every queue, buffer and wait, and [`Text`] identifies the sentences for
+//! people.
 //!
 //! Invariants:
 //! - Nothing here is async, reads a clock or invents ids. The actors pass them in.

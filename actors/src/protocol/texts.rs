@@ -1,4 +1,4 @@
-//! Every sentence of a runtime for a person. A [`Language`](super::Language) has the words.
+//! Every sentence of a runtime for a person. A [`Language`](super::Language) writes it.
 
 use std::{borrow::Cow, time::Duration};
 
@@ -40,7 +40,7 @@ impl Default for Fault {
     }
 }
 
-/// A text for a person. `text.in_locale(..)` returns its words.
+/// A text for a person. `text.in_locale(..)` returns the sentence.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Text<'a> {
@@ -94,11 +94,11 @@ pub enum Text<'a> {
     PromptTooLong(&'a PromptSize),
     /// The model answered without this many of the oldest messages.
     MessagesLeftOut(u32),
-    /// The turn cannot go on for now, because the store fails.
+    /// The turn cannot continue for now, because the store fails.
     TurnInterrupted,
-    /// The turn was cut off, and the runtime has no model with which it could go on.
+    /// The turn was cut off, and the runtime has no model with which it could continue.
     WaitsForModel,
-    /// The turn was cut off and does not go on.
+    /// The turn was cut off and does not continue.
     TurnCutOff,
     /// A system notice.
     Notice(Notice),

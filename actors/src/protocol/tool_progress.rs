@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 /// How far a handler has come. The runtime shows it and keeps nothing of it, because only the
-/// call's outcome says what was done.
+/// call's outcome reports what was done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ToolProgress {
@@ -14,7 +14,7 @@ pub struct ToolProgress {
     /// The units in total, if the handler knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
-    /// What the handler does now, in its own words.
+    /// What the handler does now, as its own text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<Arc<str>>,
 }

@@ -39,7 +39,7 @@ pub struct ToolSpec {
     pub effect: EffectPolicy,
     /// Whether running it twice with the same arguments has the effect of running it once.
     pub is_idempotent: bool,
-    /// The time that its handler may take before the caller receives `timeout`. `None` takes the
+    /// The time that its handler may take before the caller receives `timeout`. `None` uses the
     /// default of `Limits`.
     pub timeout: Option<Duration>,
     /// The number of its handlers that may run at once in this runtime. `None` leaves it to

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{IdempotencyKey, LanguageTag, ModelName};
 
-/// The options of a turn. They are stored with it, so that it goes on in the same way after a
+/// The options of a turn. They are stored with it, so that it continues in the same way after a
 /// crash.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -16,10 +16,10 @@ pub struct TurnOptions {
     pub asks: Asks,
     /// The effect of a dismissal.
     pub on_dismiss: OnDismiss,
-    /// The language of reasons, questions and notices. `None` takes that of the runtime, or that of
+    /// The language of reasons, questions and notices. `None` uses that of the runtime, or that of
     /// the user's text if the runtime names none. The tag that was taken is stored with the turn.
     pub language: Option<LanguageTag>,
-    /// The user's time zone, an IANA name. `None` takes that of the runtime: its user's, or the
+    /// The IANA name of the user's time zone. `None` uses that of the runtime: its user's, or the
     /// machine's. The zone that was taken is stored with the turn.
     pub time_zone: Option<Arc<str>>,
     /// What the model reads directly after the runtime's system text, in this turn only. It
@@ -27,7 +27,7 @@ pub struct TurnOptions {
     /// [`Limits::max_instructions_bytes`](super::Limits).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instructions: Option<Arc<str>>,
-    /// The model that is asked. `None` takes that of the runtime: its session's, or the first. If
+    /// The model that is asked. `None` uses that of the runtime: its session's, or the first. If
     /// the runtime's models have names, the one that was taken is stored with the turn. If it is
     /// overloaded, or its connection is lost before it has said anything, the completion goes to
     /// the model after it.

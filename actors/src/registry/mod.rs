@@ -6,7 +6,7 @@
 //!
 //! Invariants:
 //! - No tool is added after the start.
-//! - No schema or argument overflows the stack or takes for ever.
+//! - No schema or argument overflows the stack or takes forever.
 //! - No problem repeats a value of the arguments.
 
 mod arguments;

@@ -1,5 +1,5 @@
 //! The shape of a schema: which of its parts hold where in a value. Built once, with the bounds
-//! that keep schema compiler and validator from overflowing the stack or taking for ever.
+//! that keep schema compiler and validator from overflowing the stack or taking forever.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -18,7 +18,7 @@ use crate::{mailbox::answer, port::StoreError};
 /// Dropping this reports that the job is withdrawn, or that its end is unknown if a writer had
 /// begun it.
 #[derive(Debug)]
-#[must_use = "dropping it tells the caller that there is no answer"]
+#[must_use = "dropping it leaves the caller without an answer"]
 pub struct ReplySender<T> {
     caller: Option<oneshot::Sender<Result<T, StoreError>>>,
     at: At,
@@ -94,8 +94,8 @@ impl<T> ReplySender<T> {
         self.caller.as_ref().is_none_or(oneshot::Sender::is_closed)
     }
 
-    /// Moves the job to its next stage, and returns whether it goes on. The clock is read first, because the caller may
-    /// have dropped its end.
+    /// Moves the job to its next stage, and returns whether it continues. The clock is read first,
+    /// because the caller may have dropped its end.
     fn advance(&mut self, happens: Happens) -> bool {
         if self.at.is_late() {
             self.tell(Happens::TimeIsUp, Err(StoreError::Silent));

@@ -41,8 +41,8 @@ pub(super) enum Word {
 }
 
 impl Stage {
-    /// Returns the next stage, and the answer to its caller. The writer goes on with the job only
-    /// if the stage is [`Taken`](Self::Taken).
+    /// Returns the next stage, and the answer to its caller. The writer continues the job only if
+    /// the stage is [`Taken`](Self::Taken).
     pub(super) const fn after(self, happens: Happens) -> (Self, Option<Word>) {
         match (self, happens) {
             (Self::Queued, Happens::Begins) => (Self::Taken { is_late: false }, None),

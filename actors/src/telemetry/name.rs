@@ -14,7 +14,7 @@ pub const CONVERSATION: &str = "gen_ai.conversation.id";
 pub const USER: &str = "user.id";
 /// The id of the turn.
 pub const TURN: &str = "madang.turn.id";
-/// Whether the turn was cut off and goes on.
+/// Whether the turn was cut off and continues.
 pub const IS_RESUMED: &str = "madang.turn.resumed";
 /// The end of a turn: `answered`, `stopped`, `failed`, `dismissed`; `left` if it stays open in the
 /// store.

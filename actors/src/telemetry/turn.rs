@@ -7,8 +7,8 @@ use super::{metric, name};
 use crate::protocol::{SessionId, TurnEnding, TurnError, TurnId, Usage, UserId};
 
 /// The span of a turn. Completions and tool calls are its children, and it closes with the last of
-/// them. A handler that goes on past its deadline keeps it open, but the metrics report the turn's
-/// own end.
+/// them. A handler that continues past its deadline keeps it open, but the metrics report the
+/// turn's own end.
 #[derive(Debug)]
 pub struct TurnSpan {
     span: Span,
@@ -17,7 +17,7 @@ pub struct TurnSpan {
 }
 
 impl TurnSpan {
-    /// Begins the span of a turn that begins or goes on.
+    /// Begins the span of a turn that begins or continues.
     #[must_use]
     pub fn begin(session: &SessionId, user: &UserId, turn: TurnId, is_resumed: bool) -> Self {
         let span = info_span!(

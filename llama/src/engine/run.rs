@@ -54,7 +54,7 @@ pub(super) enum WaitReason {
     /// Another one reads a common beginning. It is shared as soon as that one holds this many
     /// tokens.
     ForCommon { reader: Sequence, tokens: usize },
-    /// It gave up its sequence, and goes on when another completion ends.
+    /// It gave up its sequence, and continues when another completion ends.
     ForRoom,
 }
 

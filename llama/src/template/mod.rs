@@ -74,7 +74,7 @@ impl ChatTemplate {
         Ok(Self { environment })
     }
 
-    /// Renders a chat up to the place from which the model goes on.
+    /// Renders a chat up to the place where the model continues.
     pub(super) fn render(&self, input: &TemplateInput<'_>) -> Result<String, Error> {
         let tools = (!input.tools.is_empty()).then(|| Jinja::from(Serde(input.tools)));
         let values = context! {

@@ -53,7 +53,7 @@ impl<T> Guard<T> {
         }
     }
 
-    /// Notes what one of our requests asks for.
+    /// Notes what one of the client's requests asks for.
     fn note(&mut self, asked: &ClientRequest, id: &RequestId) {
         self.pending.ask(id.clone(), asked);
         if matches!(asked, ClientRequest::DiscoverRequest(_)) {

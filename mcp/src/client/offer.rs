@@ -72,8 +72,8 @@ fn spec(entry: &Entry, tool: &ListedTool) -> Result<ToolSpec, String> {
     }
 }
 
-/// Returns which effect a tool may have: the worst one, unless the configuration lets the server's
-/// own word count.
+/// Returns which effect a tool may have: the worst one, unless the configuration trusts the
+/// server's annotations.
 fn effect(entry: &Entry, tool: &ListedTool) -> EffectPolicy {
     let hints = (tool.hint("readOnlyHint"), tool.hint("destructiveHint"));
     match (entry.is_trusted, hints) {

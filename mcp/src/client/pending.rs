@@ -1,4 +1,5 @@
-//! Tracks our requests that wait for their answers. An answer to any other request is ignored.
+//! Tracks the client's requests that wait for their answers. An answer to any other request is
+//! ignored.
 
 use std::{
     collections::HashMap,

@@ -1,5 +1,5 @@
-//! Runs a server as a child process: what it sees of our environment, where its standard error
-//! goes, and how it ends.
+//! Runs a server as a child process: what it sees of this program's environment, where its standard
+//! error goes, and how it ends.
 
 use std::{collections::BTreeMap, env, io, path::Path, process::Stdio, sync::Arc};
 
@@ -12,8 +12,8 @@ use tracing::{debug, warn};
 
 use super::limits::{END_STEP, EXIT_POLL, MAX_STDERR_LINE};
 
-/// The variables of our environment that a server sees. It sees all others, such as keys of models,
-/// only if the configuration hands them on.
+/// The variables of this program's environment that a server sees. It sees all others, such as keys
+/// of models, only if the configuration passes them on.
 const INHERITED: &[&str] = &[
     "HOME",
     "LANG",

@@ -33,7 +33,7 @@ use super::{
 
 pub(super) type Answered<T> = Result<T, StreamableHttpError<reqwest::Error>>;
 
-/// Reads the answer to one of our messages.
+/// Reads the answer to one of the client's messages.
 pub(super) async fn posted(
     mut response: Response,
     message: &ClientJsonRpcMessage,

@@ -13,7 +13,7 @@ use super::{
 };
 
 /// Reads how a call ended, from the result of the method `tools/call`. Returns `None` if the server
-/// began something that goes on, or if this is not the result of a call.
+/// began something that continues, or if this is not the result of a call.
 pub(super) fn outcome(server: &str, result: &Value) -> Option<ToolOutcome> {
     match result.get("resultType").and_then(Value::as_str) {
         None | Some("complete") => {}

@@ -45,7 +45,7 @@ pub(super) struct Live {
     pub(super) fingerprints: Fingerprints,
     /// Whether a lost connection means that the server has ended.
     is_process: bool,
-    /// Notified if a call finds that the server has forgotten our session.
+    /// Notified if a call finds that the server has forgotten the client's session.
     pub(super) is_over: Arc<Notify>,
     /// The calls on whose progress the server may report.
     pub(super) reports: Arc<Reports>,

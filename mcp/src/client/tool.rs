@@ -111,8 +111,8 @@ impl McpTool {
     }
 }
 
-/// Waits until the user has left and wants nothing finished. When the runtime ends, a call goes on
-/// to its deadline, because what it did is worth knowing and the runtime waits for it.
+/// Waits until the user has left and wants nothing finished. When the runtime ends, a call
+/// continues to its deadline, because what it did is worth knowing and the runtime waits for it.
 async fn result_is_unwanted(cancelled: &Cancelled) {
     match cancelled.cancelled().await {
         CancelledBy::Dismissal => {}

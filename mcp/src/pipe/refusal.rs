@@ -22,7 +22,7 @@ impl RefusalOnItsWay {
         }));
     }
 
-    /// Waits until the answer is taken. The future may be dropped, and a new one goes on.
+    /// Waits until the answer is taken. The future may be dropped, and a new one continues.
     pub(crate) async fn taken(&mut self) {
         if let Some(refusal) = &mut self.0 {
             refusal.await;

@@ -1,4 +1,4 @@
-//! Describes our tools as MCP tools, sorted by name, with hints from their effects.
+//! Describes the runtime's tools as MCP tools, sorted by name, with hints from their effects.
 
 use std::sync::Arc;
 

@@ -32,7 +32,7 @@ pub(super) enum Answer {
     Dismissed,
 }
 
-/// Returns what the client shows: the request in words, with a field to set or with the page's
+/// Returns what the client shows: the request as text, with a field to set or with the page's
 /// address.
 pub(super) fn asking(request: &ApprovalRequest, shape: &Shape) -> ElicitRequestParams {
     match shape {
@@ -58,8 +58,7 @@ fn form_of(message: String) -> ElicitRequestParams {
     ElicitRequestParams::FormElicitationParams { meta: None, message, requested_schema: schema }
 }
 
-/// Reads an answer. Only an accepted form whose `ok` is true is a yes. That an address was opened
-/// is not one.
+/// Reads an answer. Only an accepted form whose `ok` is true approves. Opening an address does not.
 pub(super) fn answer(given: &ElicitResult, shape: &Shape) -> Answer {
     let field = |name: &str| given.content.as_ref().and_then(|content| content.get(name));
     match given.action {

@@ -156,7 +156,7 @@ pub(super) struct TagRules {
     pub(super) end: &'static str,
     /// The text that ends a call.
     pub(super) after: &'static str,
-    /// Whether a block goes on after a call.
+    /// Whether a block continues after a call.
     pub(super) is_several: bool,
     /// The texts that end the block if they are outside of values.
     pub(super) ends: &'static [&'static str],

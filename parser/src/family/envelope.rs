@@ -1,5 +1,5 @@
-//! The envelope, `{"tool_call": {..}}`: how a model that knows no tools is asked to write a call,
-//! instead of an answer.
+//! The envelope, `{"tool_call": {..}}`: how a model without support for tools is asked to write a
+//! call, instead of an answer.
 
 use super::{Family, Opening, THINK};
 use crate::call::CallForm;

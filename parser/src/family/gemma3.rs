@@ -1,4 +1,4 @@
-//! Gemma 3, whose template knows no tools. If it is asked to call one, it answers with
+//! Gemma 3, whose template does not support tools. If it is asked to call one, it answers with
 //! `{"name": .., "parameters": {..}}`.
 
 use super::{Family, Opening, THINK};

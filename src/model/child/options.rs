@@ -76,7 +76,7 @@ impl ChildOptions {
         self
     }
 
-    /// Sets a variable in the child's environment. Of this process's own variables, the child
+    /// Sets a variable in the child's environment. Among this process's own variables, the child
     /// receives only those that a model needs: paths, language, log, threads and graphics cards. No
     /// key or token is among them.
     #[must_use]

@@ -41,7 +41,7 @@ pub(super) struct Answer {
 /// A call as far as it is there.
 #[derive(Debug, Default)]
 pub(super) struct PartialCall {
-    /// The provider's number of the call, by which later frames go on with it.
+    /// The provider's number of the call, by which later frames continue it.
     pub(super) number: Option<u64>,
     /// The provider's id of the call. Empty if there was none.
     pub(super) id: String,

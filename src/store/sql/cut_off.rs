@@ -1,7 +1,7 @@
 //! Interrupts a borrower's statement if its caller is gone, and no other statement.
 //!
 //! A dropped future leaves its statement running on SQLite's thread, and later statements wait for
-//! it. SQLite asks every few steps whether it may go on; past the deadline set here, it may not.
+//! it. SQLite asks every few steps whether it may continue; past the deadline set here, it may not.
 //! The writer's own statements are never interrupted, because the statement that ends the loan of
 //! the connection also removes the deadline.
 

@@ -1,4 +1,4 @@
-//! Runs a part of a transaction that can fail alone, for a handler that goes on after a failed
+//! Runs a part of a transaction that can fail alone, for a handler that continues after a failed
 //! step.
 
 use std::{

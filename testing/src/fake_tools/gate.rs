@@ -28,12 +28,12 @@ impl Gate {
         arrived.wait_for(|arrived| *arrived >= count).await.expect("the gate holds the sender");
     }
 
-    /// Lets one handler go on: the one that has waited longest, or the next one that arrives.
+    /// Lets one handler continue: the one that has waited longest, or the next one that arrives.
     pub fn release(&self) {
         self.open.add_permits(1);
     }
 
-    /// Lets every handler go on, now and later.
+    /// Lets every handler continue, now and later.
     pub fn open(&self) {
         self.open.close();
     }

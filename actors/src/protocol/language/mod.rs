@@ -43,7 +43,7 @@ pub trait Language: fmt::Debug + Send + Sync + 'static {
     /// Returns the tag that chooses this language.
     fn tag(&self) -> LanguageTag;
 
-    /// Returns the words of a text. If this returns `None`, for example for a text that a later
+    /// Returns the sentence of a text. If this returns `None`, for example for a text that a later
     /// version has added, the text is in English.
     fn say(&self, text: &Text<'_>) -> Option<String>;
 

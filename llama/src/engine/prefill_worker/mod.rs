@@ -1,9 +1,9 @@
 //! Reads long prompts in a context of their own, while streams use another one. Each side has half
-//! of the threads, so neither waits for the other. A prompt that was read goes on in the main
+//! of the threads, so neither waits for the other. A prompt that was read continues in the main
 //! context.
 //!
 //! One context cannot do both, because its threads take turns. More threads than cores would not
-//! help: they wait by spinning, and nothing would go on.
+//! help: they wait by spinning, and nothing would progress.
 //!
 //! - `when` decides by the running completions whether the contexts split or join.
 //! - `turns` is the engine's part. It moves chats between the contexts, plans the worker's decodes
@@ -18,7 +18,8 @@
 //! Invariants:
 //! - A context is on one thread at a time: the worker has it, or the engine.
 //! - Only the main context knows where chats rest. A sequence has the same number in every context.
-//! - If the worker fails or dies, prompts go on in the main context from the tokens known before.
+//! - If the worker fails or dies, prompts continue in the main context from the tokens known
+//!   before.
 
 mod thread;
 mod turns;

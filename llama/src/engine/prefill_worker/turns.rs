@@ -186,7 +186,7 @@ impl Engine<'_> {
     }
 
     /// Returns all completions to the main context. The worker first ends its present piece. If
-    /// that fails, prompts go on from the tokens known before.
+    /// that fails, prompts continue from the tokens known before.
     fn join(&mut self) {
         if self.prefill_worker.as_mut().map(|worker| worker.receive(true)) == Some(Heard::Read) {
             self.has_read();
