@@ -6,8 +6,8 @@
 //! [`User::decide`](crate::User::decide). An [`Inbox`] has the requests of a user in all sessions,
 //! and a call without a model may have an [`Approver`].
 //!
-//! Exactly one decision counts. It must come from the request's user and name the [`Digest`] that
-//! was shown. [`DecisionError`](crate::error::DecisionError) says why another does not. Each
+//! Exactly one decision is accepted. It must come from the request's user and name the [`Digest`]
+//! that was shown. [`DecisionError`](crate::error::DecisionError) says why another is not. Each
 //! request ends with an [`ApprovalEnd`]. An "always" creates a [`StandingApproval`], which covers
 //! later calls of the tool.
 

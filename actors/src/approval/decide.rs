@@ -32,7 +32,7 @@ pub async fn decide(
     let (decision, counts) = CheckedDecision::check(decision, tool, limits).await?;
     let decides = ConfirmMsg::Decide { call, digest, user: user.clone(), decision };
     confirm.send(decides).map_err(|_| DecisionError::NotRecorded)?;
-    // The decision counts after it is recorded, so this waits as long as the store may take, and
+    // The decision is valid after it is recorded, so this waits as long as the store may take, and
     // longer than the call that records it.
     match timeout(limits.store_timeout + limits.ask_timeout, counts).await {
         Ok(Ok(counts)) => counts,

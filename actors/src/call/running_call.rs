@@ -48,7 +48,7 @@ impl RunningCall {
 
     /// Waits until a person is asked about the call, and returns the request, or `None` after the
     /// call has ended. A request that is already open is returned at once. Each request is returned
-    /// once, and again if a decision that was sent may have been lost. Deciding again is harmless.
+    /// once, and again if a decision that was sent may have been lost. Deciding again is safe.
     ///
     /// Dropping the future loses nothing.
     pub async fn request(&mut self) -> Option<Arc<ApprovalRequest>> {

@@ -9,7 +9,7 @@
 //!   to wait for a person.
 //! - `permits` takes the permits of resource and tool.
 //! - `run` lends the handler its connection, waits for it until its deadline, and records the end.
-//! - `kept_ends` has the ends that the store did not take, and `late_end` writes them later.
+//! - `kept_ends` holds the ends that the store did not take, and `late_end` writes them later.
 //! - `call` holds these steps in a pair of actors, which turns a handler's panic into an outcome.
 //!   It records the ends of calls that do not run.
 //! - `cut_off` ends calls whose process died, and `lost_end` ends calls whose actors died.

@@ -107,7 +107,7 @@ pub enum DecisionError {
     NotRecorded,
     /// The store did not answer in time, so it is not known whether the decision was recorded. The
     /// ledger shows it.
-    #[error("it is not known whether the decision counts")]
+    #[error("it is not known whether the decision was recorded")]
     NotKnown,
 }
 

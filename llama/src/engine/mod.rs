@@ -1,8 +1,8 @@
 //! Serves many completions from one context. Each step decodes a token of every stream, and then a
 //! part of the unread prompts.
 //!
-//! The parts with effects: `thread` waits for completions, and `prompts` writes their prompts in the
-//! order of `fair`. `steps` does one decode after another, and `assignment` gives sequences.
+//! The parts with effects: `thread` waits for completions, and `prompts` writes their prompts in
+//! the order of `fair`. `steps` does one decode after another, and `assignment` gives sequences.
 //! `cache` keeps resting chats in a `kv_context` or in memory. `prefill_worker` reads long prompts
 //! in a context of its own.
 //!

@@ -1,5 +1,5 @@
-//! What became of a call that was sent: an end that the server reported, or a loss after which
-//! nothing is known.
+//! The end of a call that was sent: one that the server reported, or a loss after which nothing is
+//! known.
 
 use std::error::Error;
 

@@ -1,12 +1,15 @@
 //! The client: starts or reaches MCP servers that others wrote, and offers their tools.
 //!
-//! `config` reads the file, and `entry` reads a server of it from its `fields`, with `jsonc`,
-//! `expand` and `env_file`. `connection` starts or reaches one server by `process` or `http`,
-//! within the bounds of `output` and `guard`. `list` reads its tools. `offer` decides which become
-//! tools, with `name`, `schema`, and `lock` in its `own_file`. `supervisor` keeps a server running
-//! and knows which tools it still has. `tool` makes calls, `progress` passes on how far one has
-//! come, `call` says what became of it, and `result` reads an answer. `servers` starts all of them,
-//! and says in a `report` what was found. By a `review` a person trusts a server.
+//! - `config` reads the file. `entry` reads one of its servers from its `fields`, with `jsonc`,
+//!   `expand` and `env_file`.
+//! - `connection` starts or reaches one server by `process` or `http`, within the bounds of
+//!   `output` and `guard`.
+//! - `list` reads the tools of a server. `offer` decides which become tools, with `name`, `schema`,
+//!   and `lock` in its `own_file`.
+//! - `supervisor` keeps a server running and knows which tools it still has.
+//! - `tool` makes calls, `progress` passes on how far one has come, `call` finds its effect, and
+//!   `result` reads an answer.
+//! - `servers` starts all servers and returns a `report`. By a `review` a person trusts a server.
 //!
 //! Invariants:
 //! - A call is sent once. Only a read of a trusted server is sent once more, if its answer was

@@ -51,7 +51,7 @@ const LIST_TTL_MS: u64 = 300_000;
 /// The most bytes of a request's id and of its progress token.
 const MAX_NAME_BYTES: usize = 256;
 const INSTRUCTIONS: &str = "A tool that is destructive asks the person first, by elicitation. \
-    To make a call harmless to repeat, give it a key of your own in _meta[\"io.madang/idempotencyKey\"]: \
+    To make a call safe to repeat, give it a key of your own in _meta[\"io.madang/idempotencyKey\"]: \
     the same key is the same call, and a repetition gets its recorded result. \
     A call without a key that is sent again is a new call.";
 

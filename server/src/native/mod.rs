@@ -13,7 +13,7 @@
 //! ```text
 //! POST /v1/sessions               {"id":"chat-1"}   201, opens the session
 //! POST /v1/sessions/chat-1/turns  {"text":"Hi"}     202, begins a turn; its address is in `Location`
-//! GET  /v1/sessions/chat-1/events                   streams the events, from the beginning or after a cursor
+//! GET  /v1/sessions/chat-1/events                   streams the events, from the start or after a cursor
 //! ```
 //!
 //! **Invariants.**
