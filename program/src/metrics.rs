@@ -19,7 +19,7 @@ const COUNTS: &[f64] = &[
     1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0, 1_024.0, 4_096.0, 16_384.0,
     65_536.0, 262_144.0,
 ];
-/// The time between two looks at what histograms were told. Until then each value takes room.
+/// The time between two collections of the values of histograms. Until then each value takes room.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Takes the metrics of the whole process, from here on.

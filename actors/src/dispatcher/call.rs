@@ -106,7 +106,7 @@ async fn admitted(request: &DispatchRequest, context: &CallContext) -> Result<Pe
         info!(call = %request.call.id, tool = %request.call.name, %refusal, "a call was refused");
         return Err(NotRun::overloaded(&refusal, request));
     }
-    debug!(call = %request.call.id, %refusal, "a call that goes on waits for its permit");
+    debug!(call = %request.call.id, %refusal, "a resumed call waits for its permit");
     tokio::select! {
         biased;
         permit = admission.wait(Bound::RunningCalls, user) => Ok(permit),

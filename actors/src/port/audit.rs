@@ -95,7 +95,7 @@ pub enum AuditError {
     },
     /// The approval in a call's row was not sealed by the program that has the keys, or was
     /// changed.
-    #[error("the row of call {call} has no approval that counts: {cause}")]
+    #[error("the row of call {call} has no valid approval: {cause}")]
     ApprovalRow {
         /// The call of the row.
         call: CallId,

@@ -23,18 +23,17 @@ pub struct StoredEntry {
     pub end: Option<(Timestamp, StoredEnd)>,
 }
 
-/// How much of a transcript is read at once.
+/// The size of the part of a transcript that is read at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PartSize {
-    /// At most so many numbers.
+    /// The maximum count of numbers.
     pub numbers: usize,
-    /// At most so many bytes, as the store keeps them. The first number comes whatever its bytes
-    /// are.
+    /// The maximum of bytes, as the store keeps them. The first number is read whatever its size.
     pub bytes: usize,
 }
 
 impl PartSize {
-    /// All that there is.
+    /// The whole transcript.
     pub const ALL: Self = Self { numbers: usize::MAX, bytes: usize::MAX };
 
     /// Returns a size without a bound on bytes.

@@ -255,7 +255,7 @@ impl Connection {
                     list_changed.notify_one();
                 }
             }
-            Err(error) => debug!(?error, "an MCP server does not tell changes of its tools"),
+            Err(error) => debug!(?error, "an MCP server does not report changes of its tools"),
         }
     }
 }

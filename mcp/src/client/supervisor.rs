@@ -156,7 +156,7 @@ impl ServerSupervisor {
                 list = Connection::list(&peer) => match list {
                     Ok(list) => fingerprints = self::fingerprints(&list),
                     Err(what) => {
-                        warn!(server = %self.entry.name, what, "an MCP server does not tell its tools any more");
+                        warn!(server = %self.entry.name, what, "an MCP server no longer lists its tools");
                         break false;
                     }
                 },

@@ -1,10 +1,10 @@
-//! Says for which user a client calls, and which person its calls may ask.
+//! The user that a client calls for, and who is asked about its calls.
 
 use std::sync::Arc;
 
 use madang::{LanguageTag, UserId};
 
-/// Which person a call may ask for an approval.
+/// Who is asked for the approval of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum AskWhere {
@@ -17,7 +17,7 @@ pub enum AskWhere {
     Nowhere,
 }
 
-/// The user for whom a client calls, and how the calls are made.
+/// The user that a client calls for, and how the calls are made.
 #[derive(Debug, Clone)]
 pub struct ToolCaller {
     pub(super) user: UserId,

@@ -168,7 +168,7 @@ fn rustyline() -> Result<LineEditor, Failure> {
     Ok(editor)
 }
 
-/// What stands in the line, which the editor does not tell when Ctrl-C ends it. The editor asks for
+/// The text of the line, which the editor does not return when Ctrl-C ends it. The editor asks for
 /// a hint behind each key.
 #[derive(Debug, Default)]
 struct Draft(RefCell<String>);

@@ -1,4 +1,4 @@
-//! Lists the models. The server's own name stands for the model that the runtime chooses; it comes
+//! Lists the models. The server's own name refers to the model that the runtime chooses; it comes
 //! first.
 
 use std::sync::Arc;

@@ -85,7 +85,7 @@ pub(super) enum Unasked {
         #[source]
         cause: Loss,
     },
-    #[error("the request is larger than a process is told")]
+    #[error("the request is larger than a frame for the process may be")]
     TooLong(#[source] FrameError),
 }
 

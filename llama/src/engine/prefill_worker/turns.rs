@@ -194,7 +194,7 @@ impl Engine<'_> {
         let Self { runs, cache, coming, stats, prefill_worker: Some(worker), .. } = self else {
             return;
         };
-        debug!("all go on in the main context");
+        debug!("all continue in the main context");
         let PrefillWorker { streams, reader, states, .. } = worker;
         for run in runs.iter_mut() {
             let from = match run.context {

@@ -117,7 +117,7 @@ async fn every_change_is_found_and_named() {
         ("no owner's seal", "UPDATE madang_sessions SET seal = NULL WHERE session = 'one'".to_owned(), "it has no seal".to_owned()),
         ("an approval without its seal", "UPDATE madang_transitions SET transition = json_remove(transition, '$.seal') WHERE step = 'approved'".to_owned(), "is not an approval of call".to_owned()),
         ("an approval for longer", "UPDATE madang_transitions SET transition = json_set(transition, '$.expires_at', 9000000000000000) WHERE step = 'approved'".to_owned(), "is not what was decided".to_owned()),
-        ("a row without its seal", format!("UPDATE madang_calls SET seal = NULL WHERE call = {second}"), "has no approval that counts".to_owned()),
+        ("a row without its seal", format!("UPDATE madang_calls SET seal = NULL WHERE call = {second}"), "has no valid approval".to_owned()),
         ("what was shown", format!("UPDATE madang_calls SET shown = replace(shown, 'add_habit', 'nothing') WHERE call = {second}"), "does not stand".to_owned()),
         ("a call's arguments", format!("UPDATE madang_calls SET arguments = '{{}}' WHERE call = {second}"), "does not stand".to_owned()),
         ("a call's effect", format!("UPDATE madang_calls SET effect = 'none' WHERE call = {second}"), "does not stand".to_owned()),
@@ -146,7 +146,7 @@ async fn each_missing_seal_is_named_in_a_sentence_of_its_own() {
     tamper(&home.database(), sql).await;
     let told = home.run(&["ledger", "--verify", "--session", "one"], "");
     assert_eq!(told.code, Some(1), "{told:?}");
-    for words in ["is not surely kim's", "has no approval that counts", "2 things do not hold"] {
+    for words in ["is not surely kim's", "has no valid approval", "2 things do not hold"] {
         assert!(told.err.contains(words), "{words}: {told:?}");
     }
 }

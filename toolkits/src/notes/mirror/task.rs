@@ -70,7 +70,7 @@ async fn follow(pass: Pass, stop: CancellationToken) -> MirrorEnd {
                 if report.failed.is_empty() { Went::Well } else { Went::InPart }
             }
             Err(error) => {
-                warn!(error = &error as &dyn std::error::Error, "the mirror could not go on");
+                warn!(error = &error as &dyn std::error::Error, "the mirror could not continue");
                 wrong = Some(error);
                 Went::Wrong
             }

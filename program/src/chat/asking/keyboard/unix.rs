@@ -1,5 +1,5 @@
 //! Reads the keyboard of a Unix terminal through `poll`, without processor time while it waits. It
-//! tells silence, hang-up and the end of the question apart.
+//! distinguishes silence, hang-up and the end of the question.
 
 use std::{
     io::{self, PipeReader, PipeWriter},
