@@ -19,7 +19,7 @@
 //! - A session has at most one slot, as long as anything holds it. The last holder removes it from
 //!   the registry.
 //! - No request is lost between asleep, waking and awake, because the slot decides under its lock.
-//! - A turn always goes on in the same way, whatever ended its actor or its process: its session
+//! - A turn is always recovered in the same way, whatever ended its actor or its process: its session
 //!   wakes from the store.
 //! - A session wakes only after all that an earlier actor began has ended in the store.
 //! - No slot is dropped under a lock of the registry, because the drop takes that lock.
