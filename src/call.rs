@@ -125,7 +125,7 @@ impl Runtime {
         let is_accompanied = !matches!(approver, Approver::None);
         let asks = if is_accompanied { Asks::User } else { asks };
         let locale = shared.languages().choose(language, [&*arguments]);
-        let time_zone = shared.time_zones.of(&user, time_zone);
+        let time_zone = shared.time_zones.choose(&user, time_zone);
         let request = CallRequest { user, name, arguments, locale, time_zone, asks, session, key };
         let running = shared.direct_calls.begin(request).await?;
         if is_accompanied {

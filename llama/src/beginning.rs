@@ -108,7 +108,7 @@ impl<T> Default for Beginnings<T> {
 
 impl<T: Clone + PartialEq> Beginnings<T> {
     /// Returns the beginning of this request, as it was at its first use.
-    pub(super) fn of(
+    pub(super) fn find(
         &self,
         request: &CompletionRequest,
         writer: &PromptWriter<'_>,

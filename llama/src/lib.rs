@@ -113,7 +113,7 @@ impl LlamaModel {
         *self.stats.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn ask(
+    async fn complete_on_thread(
         &self,
         request: CompletionRequest,
         deltas: Deltas,
@@ -161,7 +161,7 @@ impl ChatModel for LlamaModel {
         deltas: Deltas,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
-        Box::pin(self.ask(request, deltas, cancel))
+        Box::pin(self.complete_on_thread(request, deltas, cancel))
     }
 
     fn unconstrained(&self, tools: &[ToolSpec]) -> Vec<Unconstrained> {

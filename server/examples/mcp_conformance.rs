@@ -30,7 +30,7 @@ const ASKS: [&str; 6] = [
 
 async fn walk(_: NoArguments, ctx: &ToolContext) -> ToolResult<Value> {
     for done in [0.0, 50.0, 100.0] {
-        ctx.progress.report(ToolProgress::new(done).of(100.0));
+        ctx.progress.report(ToolProgress::new(done).out_of(100.0));
         // Longer than the pause between two reports that are passed on.
         tokio::time::sleep(Duration::from_millis(200)).await;
     }

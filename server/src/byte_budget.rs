@@ -63,7 +63,7 @@ impl ByteBudget {
     /// Returns [`NoRoom`] if there is not enough.
     pub(crate) fn try_take(&self, user: &UserId, bytes: usize) -> Result<Arc<BytePermit>, NoRoom> {
         let bytes = self.part(bytes);
-        let of_user = self.of(user);
+        let of_user = self.of_user(user);
         let no_room = |is_of_user, max| move |_| NoRoom { is_of_user, max };
         let own = of_user.semaphore().try_acquire_many(bytes);
         let own = own.map_err(no_room(true, self.max_per_user))?;
@@ -77,7 +77,7 @@ impl ByteBudget {
     pub(crate) async fn take(&self, user: &UserId, bytes: usize) -> Arc<BytePermit> {
         const OPEN: &str = "no semaphore of a budget is closed";
         let bytes = self.part(bytes);
-        let of_user = self.of(user);
+        let of_user = self.of_user(user);
         let own = of_user.semaphore().acquire_many(bytes).await.expect(OPEN);
         self.all.acquire_many(bytes).await.expect(OPEN).forget();
         SemaphorePermit::forget(own);
@@ -88,7 +88,7 @@ impl ByteBudget {
         u32::try_from(bytes.min(self.max_per_user)).unwrap_or(u32::MAX)
     }
 
-    fn of(&self, user: &UserId) -> OfUser {
+    fn of_user(&self, user: &UserId) -> OfUser {
         let room = || Arc::new(Semaphore::new(self.max_per_user));
         let room = lock(&self.users).entry(user.clone()).or_insert_with(room).clone();
         OfUser { user: user.clone(), room: Some(room), users: self.users.clone() }

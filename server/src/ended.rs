@@ -64,7 +64,7 @@ pub(crate) async fn ended_within(
     let ended = tokio::select! {
         biased;
         () = shared.drain.leaving.cancelled() => return Err(Problem::draining()),
-        ended = timeout(wait, ended(turn, events, with)) => ended,
+        ended = timeout(wait, read_to_end(turn, events, with)) => ended,
     };
     ended.map_err(|_| {
         Problem::new(
@@ -74,7 +74,11 @@ pub(crate) async fn ended_within(
     })?
 }
 
-async fn ended(turn: TurnId, mut events: TurnEvents, with: Calls) -> Result<EndedTurn, Problem> {
+async fn read_to_end(
+    turn: TurnId,
+    mut events: TurnEvents,
+    with: Calls,
+) -> Result<EndedTurn, Problem> {
     let mut text = String::new();
     let mut calls = Vec::new();
     let mut error = None;

@@ -58,7 +58,7 @@ pub(crate) type OfSession = dyn Fn(&UserId, &SessionId) -> Option<Arc<str>> + Se
 impl ModelChoice {
     /// Returns the name of the model that the turn chose, or else of the session's model, or else
     /// of the first. Returns `None` if the only model has no name.
-    pub(crate) fn of(
+    pub(crate) fn choose(
         &self,
         (user, session): (&UserId, &SessionId),
         wanted: Option<ModelName>,

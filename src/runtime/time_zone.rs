@@ -26,7 +26,7 @@ impl TimeZones {
     }
 
     /// Returns the zone that was asked for, or else the user's own, or else the default.
-    pub(crate) fn of(
+    pub(crate) fn choose(
         &self,
         user: &UserId,
         wanted: Option<Arc<str>>,
@@ -105,9 +105,9 @@ mod tests {
             Some(Arc::new(|user: &UserId| (user.as_str() == "kim").then(|| "Asia/Seoul".into())));
         let zones = zones.started().unwrap();
         let lee = UserId::new("lee").unwrap();
-        assert_eq!(&*zones.of(&lee, None).unwrap(), "Europe/Berlin");
-        assert_eq!(&*zones.of(&kim(), None).unwrap(), "Asia/Seoul");
-        assert_eq!(&*zones.of(&kim(), Some("UTC".into())).unwrap(), "UTC");
+        assert_eq!(&*zones.choose(&lee, None).unwrap(), "Europe/Berlin");
+        assert_eq!(&*zones.choose(&kim(), None).unwrap(), "Asia/Seoul");
+        assert_eq!(&*zones.choose(&kim(), Some("UTC".into())).unwrap(), "UTC");
     }
 
     #[test]
@@ -117,14 +117,14 @@ mod tests {
         assert_eq!(zones.started().unwrap_err().name, "Mars/Olympus".into());
         let mut zones = TimeZones::default();
         zones.of_user = Some(Arc::new(|_: &UserId| Some("Mars/Olympus".into())));
-        assert!(zones.of(&kim(), None).is_err());
-        assert!(zones.of(&kim(), Some(String::new().into())).is_err());
+        assert!(zones.choose(&kim(), None).is_err());
+        assert!(zones.choose(&kim(), Some(String::new().into())).is_err());
     }
 
     #[test]
     fn the_machines_own_has_a_name_that_is_found_again() {
         assert!(find(&machines()).is_some());
-        assert!(TimeZones::default().started().unwrap().of(&kim(), None).is_ok());
+        assert!(TimeZones::default().started().unwrap().choose(&kim(), None).is_ok());
     }
 
     #[test]

@@ -97,11 +97,11 @@ impl Session {
         text: impl Into<Arc<str>>,
         mut options: TurnOptions,
     ) -> Result<Turn, Error> {
-        let zone = self.runtime.time_zones.of(self.user(), options.time_zone.take())?;
+        let zone = self.runtime.time_zones.choose(self.user(), options.time_zone.take())?;
         options.time_zone = Some(zone);
         let whose = (self.user(), self.id());
         let models = &self.runtime.context.models;
-        options.model = self.runtime.model_choice.of(whose, options.model.take(), models)?;
+        options.model = self.runtime.model_choice.choose(whose, options.model.take(), models)?;
         let text = text.into();
         let bytes = check_lengths(&text, &options, self.runtime.limits())?;
         let admission = &self.runtime.handles.calls.admission;

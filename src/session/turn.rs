@@ -31,7 +31,7 @@ impl Session {
             stored = found;
         }
         // Open without an actor that goes on with it, the turn is left to the next start.
-        TurnStatus::ended(turn, stored).ok_or(Error::Closed).map(Some)
+        TurnStatus::of_ended(turn, stored).ok_or(Error::Closed).map(Some)
     }
 
     /// Dismisses this turn as [`dismiss`](Self::dismiss) does, and no other: a dismissal that comes

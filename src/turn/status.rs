@@ -46,7 +46,7 @@ impl TurnStatus {
         Self { turn, phase, first, last: last.max(first) }
     }
 
-    pub(crate) fn ended(turn: TurnId, StoredTurn { first, end }: StoredTurn) -> Option<Self> {
+    pub(crate) fn of_ended(turn: TurnId, StoredTurn { first, end }: StoredTurn) -> Option<Self> {
         let (behind, StoredEnd { ending, error, usage }) = end?;
         Some(Self {
             turn,

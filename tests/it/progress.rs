@@ -85,12 +85,12 @@ async fn reports_reach_each_reader_while_the_call_runs_and_none_behind_its_end()
     let turn = session.send("go").await.unwrap();
     let tool_calls = vec![wanted("walk", &json!({}))];
     script.next().await.finish(Completion { tool_calls, ..Completion::default() });
-    let first = ToolProgress::new(1.0).of(3.0).saying("the first hill");
+    let first = ToolProgress::new(1.0).out_of(3.0).saying("the first hill");
     walk.reports.send(first.clone()).unwrap();
     assert_eq!(next_progress(&mut reader).await, first);
 
     // A reader that comes later is told the newest report.
-    walk.reports.send(ToolProgress::new(2.0).of(3.0)).unwrap();
+    walk.reports.send(ToolProgress::new(2.0).out_of(3.0)).unwrap();
     assert_eq!(next_progress(&mut reader).await.done, 2.0);
     let mut watched = subscribe(&session).await;
     assert_eq!(next_progress(&mut watched).await.done, 2.0);

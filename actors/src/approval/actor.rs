@@ -54,7 +54,7 @@ impl Actor for ConfirmActor {
         match msg {
             ConfirmMsg::Ask { request, tool, due, reply } => {
                 failpoint("confirm.ask").await?;
-                state.pending.ask(request, due, Waiter { tool, reply });
+                state.pending.open(request, due, Waiter { tool, reply });
             }
             ConfirmMsg::Decide { call, digest, user, decision } => {
                 failpoint("confirm.decide").await?;

@@ -48,7 +48,7 @@ impl<W> InboxTable<W> {
     pub(super) fn watch(&mut self, user: &UserId) -> InboxId {
         self.last.0 += 1;
         let inbox = self.last;
-        self.of(user).inboxes.insert(inbox, Unread { changes: None, reader: None });
+        self.entry(user).inboxes.insert(inbox, Unread { changes: None, reader: None });
         inbox
     }
 
@@ -64,7 +64,7 @@ impl<W> InboxTable<W> {
     /// reported again.
     pub(super) fn opened(&mut self, request: Arc<ApprovalRequest>) -> Vec<W> {
         let max = self.max_changes;
-        let of_user = self.of(&request.user);
+        let of_user = self.entry(&request.user);
         match of_user.open.insert(request.call, request.clone()) {
             Some(before) if before == request => Vec::new(),
             Some(_) | None => of_user.tell(&InboxItem::ApprovalRequested { request }, max),
@@ -122,7 +122,7 @@ impl<W> InboxTable<W> {
         self.users.is_empty()
     }
 
-    fn of(&mut self, user: &UserId) -> &mut OfUser<W> {
+    fn entry(&mut self, user: &UserId) -> &mut OfUser<W> {
         let new = || OfUser { open: BTreeMap::new(), inboxes: BTreeMap::new() };
         self.users.entry(user.clone()).or_insert_with(new)
     }

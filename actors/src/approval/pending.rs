@@ -34,7 +34,7 @@ impl<W> Pending<W> {
     }
 
     /// Opens a request and replaces one about the same call. Admission bounds how many are open.
-    pub(super) fn ask(&mut self, request: Arc<ApprovalRequest>, due: Instant, waiter: W) {
+    pub(super) fn open(&mut self, request: Arc<ApprovalRequest>, due: Instant, waiter: W) {
         let call = request.call;
         let _ = self.withdraw(call);
         self.deadlines.insert((due, call));
@@ -135,7 +135,7 @@ mod tests {
     fn a_decision_that_comes_too_late_is_none() {
         let mut pending = Pending::new();
         let due = in_a_minute();
-        pending.ask(request(1), due, "waiter");
+        pending.open(request(1), due, "waiter");
         assert_eq!(decide(&mut pending, 1, due), Err(DecisionError::NotOpen));
         assert_eq!(pending.expire(due), ["waiter"]);
     }
@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn exactly_one_of_two_decisions_wins() {
         let mut pending = Pending::new();
-        pending.ask(request(1), in_a_minute(), "waiter");
+        pending.open(request(1), in_a_minute(), "waiter");
         assert_eq!(decide(&mut pending, 1, Instant::now()), Ok("waiter"));
         assert_eq!(decide(&mut pending, 1, Instant::now()), Err(DecisionError::NotOpen));
     }
@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn a_decision_by_another_user_or_for_other_arguments_leaves_the_request_open() {
         let mut pending = Pending::new();
-        pending.ask(request(1), in_a_minute(), "waiter");
+        pending.open(request(1), in_a_minute(), "waiter");
         let request = request(1);
         let now = Instant::now();
         let ApprovalRequest { call, digest, user, .. } = &*request;
@@ -170,7 +170,7 @@ mod tests {
         let now = Instant::now();
         let at = |seconds| now + Duration::from_secs(seconds);
         for (call, due) in [(1, at(3)), (2, at(1)), (3, at(2))] {
-            pending.ask(request(call), due, call);
+            pending.open(request(call), due, call);
         }
         assert_eq!(pending.next_due(), Some(at(1)));
         assert_eq!(pending.expire(at(2)), [2, 3]);
@@ -181,8 +181,8 @@ mod tests {
     fn asking_again_replaces_the_first_asking() {
         let mut pending = Pending::new();
         let now = Instant::now();
-        pending.ask(request(1), now, "first");
-        pending.ask(request(1), now + Duration::from_secs(1), "again");
+        pending.open(request(1), now, "first");
+        pending.open(request(1), now + Duration::from_secs(1), "again");
         assert_eq!(pending.len(), 1);
         assert_eq!(pending.expire(now), Vec::<&str>::new());
         assert_eq!(pending.withdraw(request(1).call), Some("again"));

@@ -55,7 +55,7 @@ pub(super) async fn ask(
     let at = context.clock.now();
     if at >= request.expires_at {
         decision.tell(Err(DecisionError::NotOpen));
-        return Err(NotRun::ended(CancelReason::Expired));
+        return Err(NotRun::undecided(CancelReason::Expired));
     }
     // Arguments that were typed and are unchanged are a plain approval, so no change is reported.
     let is_same = matches!(decision.get(), Decision::Edit { arguments } if checked.digest_of(arguments) == request.digest);
@@ -105,7 +105,7 @@ async fn permit_again(
     tokio::select! {
         biased;
         permit = context.admission.wait(Bound::ApprovalRequests, &request.user) => Ok(permit),
-        () = sleep(left) => Err(NotRun::ended(CancelReason::Expired)),
+        () = sleep(left) => Err(NotRun::undecided(CancelReason::Expired)),
         interruption = request.cancellation.approval_interrupted() => Err(interruption.into()),
     }
 }
@@ -215,7 +215,7 @@ async fn decision(
 ) -> Result<CheckedDecision, NotRun> {
     let call = checked.request();
     let due = Instant::now() + context.clock.now().until(request.expires_at);
-    let expired = || NotRun::ended(CancelReason::Expired);
+    let expired = || NotRun::undecided(CancelReason::Expired);
     let mut confirm = context.confirm.actor();
     call.cancellation.awaits_decision();
     loop {
@@ -251,7 +251,7 @@ async fn decision(
             confirm = context.confirm.after(&confirm) => confirm,
             // No decision can come any more.
             () = context.confirm.restart_limit_reached() => {
-                return Err(NotRun::ended(CancelReason::Unreachable));
+                return Err(NotRun::undecided(CancelReason::Unreachable));
             }
             () = sleep_until(due) => return Err(expired()),
             interruption = call.cancellation.approval_interrupted() => return Err(interruption.into()),
@@ -270,7 +270,7 @@ fn counted(
     if let Some(decision) = decision {
         decision.tell(Err(DecisionError::NotOpen));
     }
-    Err(NotRun::ended(CancelReason::Dismissed))
+    Err(NotRun::undecided(CancelReason::Dismissed))
 }
 
 /// Takes the decision that won just now, which is valid. From here on no other can win.

@@ -24,7 +24,7 @@ pub fn ends_of_lost(context: &CallContext, rows: &[&LedgerRow], locale: Locale) 
     let end = |(index, row): (usize, &&LedgerRow)| {
         all_read &= reads(context, &row.name);
         if row.state == CallState::Running
-            && let Some(kept) = context.kept_ends.of(row.call)
+            && let Some(kept) = context.kept_ends.get(row.call)
         {
             return kept;
         }

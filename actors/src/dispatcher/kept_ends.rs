@@ -30,7 +30,7 @@ impl KeptEnds {
     }
 
     /// Returns the end of a call that waits for the store.
-    pub(super) fn of(&self, call: CallId) -> Option<Ended> {
+    pub(super) fn get(&self, call: CallId) -> Option<Ended> {
         self.ends().get(&call).cloned()
     }
 

@@ -53,7 +53,7 @@ pub(super) async fn end_otherwise(
         return end;
     }
     let begun = row.as_ref().filter(|row| row.state == CallState::Running);
-    let kept = begun.and_then(|row| context.kept_ends.of(row.call));
+    let kept = begun.and_then(|row| context.kept_ends.get(row.call));
     let finished = finished(state);
     let arguments = row.as_ref().map_or_else(
         || Arc::new(Value::from(&*request.call.arguments)),
@@ -62,7 +62,7 @@ pub(super) async fn end_otherwise(
     let ledger_row = row.map(Box::new);
     let request = DispatchRequest { ledger_row, ..Arc::unwrap_or_clone(request) };
     let mut record = Record::new(context.clone(), Arc::new(request));
-    let ended = kept.unwrap_or_else(|| record.ended(finished));
+    let ended = kept.unwrap_or_else(|| record.end_step(finished));
     record.end_as(arguments, Vec::new(), ended).await
 }
 

@@ -39,7 +39,7 @@ impl NotRun {
     }
 
     /// Makes the end of a call whose approval request ended without a decision.
-    pub(super) fn ended(reason: CancelReason) -> Self {
+    pub(super) fn undecided(reason: CancelReason) -> Self {
         let finished = Box::new(Finished::unrun(ToolOutcome::cancelled(reason)));
         let end = Some(Box::new(ApprovalEnd::Cancelled { reason }));
         Self::Ends { finished, end, decision: None }
@@ -116,7 +116,7 @@ impl NotRun {
 impl From<Interruption> for NotRun {
     fn from(interruption: Interruption) -> Self {
         match interruption {
-            Interruption::Ends(reason) => Self::ended(reason),
+            Interruption::Ends(reason) => Self::undecided(reason),
             Interruption::Stays => Self::Left,
         }
     }

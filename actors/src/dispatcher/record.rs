@@ -165,7 +165,7 @@ impl Record {
 
     /// Makes the step that ends the call. Its result is discarded if the turn was dismissed while
     /// the handler ran.
-    pub(super) fn ended(&self, finished: Finished) -> Ended {
+    pub(super) fn end_step(&self, finished: Finished) -> Ended {
         let ran = !matches!(finished.outcome, ToolOutcome::Cancelled(_));
         let is_discarded = ran && self.request.cancellation.discards();
         let result = if is_discarded { CallResult::Discarded } else { CallResult::Shown };
@@ -185,7 +185,7 @@ impl Record {
         steps: Vec<Transition>,
         finished: Finished,
     ) -> CallEnd {
-        let ended = self.ended(finished);
+        let ended = self.end_step(finished);
         self.end_as(arguments, steps, ended).await
     }
 

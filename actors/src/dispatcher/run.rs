@@ -174,7 +174,7 @@ async fn in_transaction(
     failpoint("run.called").await.map_err(|error| failed(error.into()))?;
     let (keep, effect) =
         if outcome.is_ok() { (Keep::Keep, Effect::Committed) } else { (Keep::Undo, Effect::None) };
-    let ended = record.ended(Finished { outcome, effect, decided_by: None });
+    let ended = record.end_step(Finished { outcome, effect, decided_by: None });
     let steps = vec![running, Transition::Ended(ended.clone())];
     let at = context.clock.now();
     match end(lease, keep, record.writes_at(at, steps)).await {
@@ -236,7 +236,7 @@ async fn beside(
             (Finished { outcome, effect, decided_by: None }, goes_on)
         }
     };
-    let ended = record.ended(finished);
+    let ended = record.end_step(finished);
     let end = record.end_as(checked.arguments().clone(), steps, ended.clone()).await;
     let Some(work) = work else {
         if end.is_recorded || is_read {
@@ -251,7 +251,7 @@ async fn beside(
     if is_settled {
         return Ran::Late(None);
     }
-    let late = record.ended(late);
+    let late = record.end_step(late);
     if is_read {
         // It left no trace, and its session may have gone on with numbers of its own, so nothing is
         // owed.

@@ -176,7 +176,7 @@ impl<J> Queue<J> {
         session: SessionId,
     ) -> (&mut Account, &mut Session<J>, &mut u64) {
         let virtual_clock = self.virtual_clock;
-        let weight = u64::from(self.weights.of(&user));
+        let weight = u64::from(self.weights.weight(&user));
         let User { account, sessions } = self.users.entry(user).or_insert_with(|| User {
             account: Account {
                 weight,

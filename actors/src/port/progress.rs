@@ -69,9 +69,9 @@ mod tests {
         let pause = Duration::from_millis(100);
         let reporter = ProgressReporter::new(move |report| readers.send(report).unwrap(), 4, pause);
         reporter.report(ToolProgress::new(f64::NAN));
-        reporter.report(ToolProgress::new(0.0).of(f64::INFINITY));
+        reporter.report(ToolProgress::new(0.0).out_of(f64::INFINITY));
         for done in 0..1_000 {
-            reporter.report(ToolProgress::new(f64::from(done)).of(1e3).saying("가나다"));
+            reporter.report(ToolProgress::new(f64::from(done)).out_of(1e3).saying("가나다"));
             advance(Duration::from_millis(1)).await;
         }
         let mut passed = Vec::new();
@@ -79,7 +79,7 @@ mod tests {
             passed.push(progress);
         }
         assert_eq!(passed.len(), 10);
-        assert_eq!(passed[1], ToolProgress::new(100.0).of(1e3).saying("가"));
+        assert_eq!(passed[1], ToolProgress::new(100.0).out_of(1e3).saying("가"));
         ProgressReporter::default().report(ToolProgress::new(1.0));
     }
 }

@@ -374,7 +374,7 @@ pub struct LedgerRow {
     pub asked: Option<Arc<Value>>,
     /// The raw text of the arguments as the model wrote it.
     pub raw_arguments: Arc<str>,
-    /// The model that asked, if it has a name. `None` without a model.
+    /// The model that asked, if it has a name. It is absent without a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<ModelName>,
     /// What the model wants back with the call. It is never shown.
@@ -392,7 +392,7 @@ pub struct LedgerRow {
     pub state: CallState,
     /// The outcome, once the call has ended.
     pub outcome: Option<ToolOutcome>,
-    /// The effect on the world. `None` until the call has ended.
+    /// The effect on the world. It is absent until the call has ended.
     pub effect: Option<Effect>,
     /// Whether a reader received the outcome.
     pub result: Option<CallResult>,

@@ -29,7 +29,7 @@ impl UserWeights {
     /// Returns the weight of a user, from 1 to [`MOST`](Self::MOST). It is 1 if no function was
     /// set.
     #[must_use]
-    pub fn of(&self, user: &UserId) -> u32 {
+    pub fn weight(&self, user: &UserId) -> u32 {
         let Some(weight) = &self.0 else { return 1 };
         // A panic here would end what serves all users.
         let asked = panic::catch_unwind(AssertUnwindSafe(|| weight(user)));

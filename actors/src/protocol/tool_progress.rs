@@ -28,7 +28,7 @@ impl ToolProgress {
 
     /// Sets the units in total.
     #[must_use]
-    pub const fn of(mut self, total: f64) -> Self {
+    pub const fn out_of(mut self, total: f64) -> Self {
         self.total = Some(total);
         self
     }

@@ -23,7 +23,7 @@ pub(super) struct Prompt {
 
 impl Prompt {
     /// Reads the new entries for this model, in this language.
-    pub(super) fn of(
+    pub(super) fn write(
         &mut self,
         messages: &[ChatMessage],
         model: Option<&ModelName>,
@@ -119,7 +119,7 @@ mod tests {
         }
         let limits = Limits::default();
         let mut kept = Prompt::default();
-        let before = kept.of(&chat, None, &[], Locale::EN, &limits);
+        let before = kept.write(&chat, None, &[], Locale::EN, &limits);
         assert!(
             before
                 .iter()
@@ -129,7 +129,7 @@ mod tests {
         let at = Timestamp::from_millis(2);
         let content = Content::Notice { notice: Notice::TurnLeftOut };
         chat.push(ChatMessage { seq, turn: killer, at, content });
-        let after = kept.of(&chat, None, &[], Locale::EN, &limits);
+        let after = kept.write(&chat, None, &[], Locale::EN, &limits);
         assert_eq!(*after, prompt(&chat, None, &[], Locale::EN, &limits));
         let last: Vec<_> = after.iter().rev().take(2).rev().collect();
         let PromptMessage::User { text } = last[0] else { panic!("{last:?}") };
@@ -158,7 +158,7 @@ mod tests {
         for end in 0..=chat.len() {
             for locale in [Locale::KO, Locale::KO, Locale::EN] {
                 let anew = prompt(&chat[..end], None, &[], locale, &limits);
-                assert_eq!(*kept.of(&chat[..end], None, &[], locale, &limits), anew);
+                assert_eq!(*kept.write(&chat[..end], None, &[], locale, &limits), anew);
             }
         }
     }
@@ -169,7 +169,7 @@ mod tests {
         let limits = Limits::default();
         let mut kept = Prompt::default();
         let mut envelope = |end| {
-            let prompt = kept.of(&chat[..end], None, &[], Locale::EN, &limits);
+            let prompt = kept.write(&chat[..end], None, &[], Locale::EN, &limits);
             let call = prompt.iter().find_map(|entry| match entry {
                 PromptMessage::ToolCall { envelope, .. } => Some(envelope.clone()),
                 PromptMessage::User { .. } | PromptMessage::Model { .. } => None,

@@ -72,7 +72,7 @@ impl Chat {
         locale: Locale,
         limits: &Limits,
     ) -> Arc<Vec<PromptMessage>> {
-        self.prompt.of(&self.messages, model, tools, locale, limits)
+        self.prompt.write(&self.messages, model, tools, locale, limits)
     }
 
     /// Returns the turn of the last entry, or `None` in an empty chat.

@@ -34,12 +34,12 @@ impl ViewPage {
         let visible = visible(messages);
         let end = visible.partition_point(|message| message.seq < self.before);
         let earlier = &visible[..end];
-        let begin = if self.max_bytes == usize::MAX { 0 } else { self.begin(earlier) };
+        let begin = if self.max_bytes == usize::MAX { 0 } else { self.first(earlier) };
         let page = &earlier[begin..];
         (page, page.first().filter(|_| begin > 0).map(|first| first.seq))
     }
 
-    fn begin(self, earlier: &[ChatMessage]) -> usize {
+    fn first(self, earlier: &[ChatMessage]) -> usize {
         let mut begin = earlier.len();
         let mut room = self.max_bytes;
         while let Some(message) =

@@ -195,7 +195,7 @@ async fn write_batch(
 ) -> Result<Open, PoisonedBatch> {
     let (mut transaction, mut jobs) = match in_savepoint(transaction, batch.writes()).await {
         Ok((transaction, Err(_))) if batch.len() > 1 => (transaction, batch.into_jobs()),
-        concluded => return ended(concluded, batch, false, done).map_err(poisoned_by_store),
+        concluded => return await_commit(concluded, batch, false, done).map_err(poisoned_by_store),
     };
     while let Some(job) = jobs.next() {
         match write_job(transaction, job, done).await {
@@ -217,7 +217,7 @@ async fn write_job(
 ) -> Result<Open, PoisonedBatch> {
     let batch = WriteBatch::of(job);
     let concluded = in_savepoint(transaction, batch.writes()).await;
-    ended(concluded, batch, false, done).map_err(poisoned_by_store)
+    await_commit(concluded, batch, false, done).map_err(poisoned_by_store)
 }
 
 /// Writes the record in the savepoint of the borrower's writes: both are kept, or neither is.
@@ -229,11 +229,11 @@ async fn keep(
 ) -> Result<Open, PoisonedBatch> {
     let record = WriteBatch::of(job);
     let concluded = conclude(transaction, record.writes()).await;
-    ended(concluded, record, true, done).map_err(|cause| broken(label, cause))
+    await_commit(concluded, record, true, done).map_err(|cause| broken(label, cause))
 }
 
 /// Lets a written batch wait for the commit, or answers its callers that nothing was written.
-fn ended(
+fn await_commit(
     concluded: Concluded,
     batch: WriteBatch,
     is_borrowers: bool,

@@ -132,7 +132,7 @@ impl<'m> Generator<'m> {
                 .map_err(|cause| ModelError::failed_by(TEMPLATE, cause))?
                 .ok_or_else(|| ModelError::failed(TOO_LONG))
         };
-        let beginning = self.beginnings.of(request, &writer, &tokenize);
+        let beginning = self.beginnings.find(request, &writer, &tokenize);
         let mut prompt = fitted(&beginning)?;
         let ((_, shared, _), _) = prompt;
         if shared == 0
@@ -144,7 +144,8 @@ impl<'m> Generator<'m> {
         let ((tokens, beginning, is_thinking), left_out) = prompt;
         let left_out = u32::try_from(left_out).unwrap_or(u32::MAX);
         // Compiled here too, because it takes as long as the schemas are.
-        let calls = self.grammars.as_ref().and_then(|grammars| grammars.of(&request.tools));
+        let calls =
+            self.grammars.as_ref().and_then(|grammars| grammars.compiled_for(&request.tools));
         let answer = self.answer(request, is_thinking, calls);
         Ok(Prompt { tokens, beginning, answer, left_out })
     }
@@ -194,7 +195,7 @@ impl<'m> Generator<'m> {
             run.answer.finish(false, &run.deltas);
             return Some(Ok(FinishReason::Stop));
         }
-        run.tokens.extend(run.owner.user.of(&[token]));
+        run.tokens.extend(run.owner.user.hold(&[token]));
         run.answer.take(token, &self.vocabulary.bytes(token), &run.deltas);
         if run.answer.flow() == Flow::GoesOn {
             // Forced tokens are decoded together with this one.
@@ -203,7 +204,7 @@ impl<'m> Generator<'m> {
             let room = self.room.saturating_sub(run.tokens.len());
             let forced = run.answer.forced(&self.vocabulary, left.min(room), &run.deltas);
             run.usage.completion_tokens += u32::try_from(forced.len()).unwrap_or(u32::MAX);
-            run.tokens.extend(run.owner.user.of(&forced));
+            run.tokens.extend(run.owner.user.hold(&forced));
         }
         if run.answer.flow() == Flow::Ended {
             run.answer.finish(false, &run.deltas);

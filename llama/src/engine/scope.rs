@@ -22,7 +22,7 @@ pub(super) struct Scope(u64);
 
 impl Scope {
     /// Puts these tokens into this scope.
-    pub(super) fn of(self, tokens: &[LlamaToken]) -> impl Iterator<Item = Held> + '_ {
+    pub(super) fn hold(self, tokens: &[LlamaToken]) -> impl Iterator<Item = Held> + '_ {
         tokens.iter().map(move |token| Held { token: *token, scope: self })
     }
 }
@@ -64,9 +64,9 @@ impl Scopes {
         let mut held = Vec::with_capacity(tokens.len());
         if !beginning.is_empty() {
             let scope = self.beginnings.number(beginning, BEGINNINGS, &mut self.last);
-            held.extend(scope.of(beginning));
+            held.extend(scope.hold(beginning));
         }
-        held.extend(user.of(own));
+        held.extend(user.hold(own));
         held
     }
 

@@ -52,7 +52,7 @@ impl Slots {
     }
 
     /// Finds the sequence of this resting chat.
-    pub(super) fn of(&self, owner: &Owner) -> Option<Sequence> {
+    pub(super) fn find(&self, owner: &Owner) -> Option<Sequence> {
         self.uses
             .iter()
             .position(|held| matches!(held, Use::Rests { owner: of, .. } if of == owner))
@@ -138,9 +138,9 @@ mod tests {
         let second = slots.take().unwrap();
         assert_eq!((first, second, slots.take()), (sequence(0), sequence(1), None));
         slots.rest(first, owner("a"));
-        assert_eq!(slots.of(&owner("a")), Some(first));
+        assert_eq!(slots.find(&owner("a")), Some(first));
         slots.wake(first);
-        assert_eq!(slots.of(&owner("a")), None);
+        assert_eq!(slots.find(&owner("a")), None);
         slots.free(second);
         assert_eq!(slots.take(), Some(second));
     }

@@ -76,7 +76,7 @@ impl Grammars {
     }
 
     /// Returns the grammar of these tools, or `None` if there are none, or they cannot be followed.
-    pub(super) fn of(&self, tools: &[ToolSpec]) -> Option<Grammar> {
+    pub(super) fn compiled_for(&self, tools: &[ToolSpec]) -> Option<Grammar> {
         if tools.is_empty() {
             return None;
         }

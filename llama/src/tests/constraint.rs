@@ -39,8 +39,9 @@ fn registry(parameters: &Value) -> ToolRegistry {
 fn guide(family: &'static Family, is_compact: bool, parameters: &Value) -> CallGuide {
     let env = ApproximateTokEnv::single_byte_env();
     let grammars = Grammars::new(env, family, style(is_compact)).unwrap();
-    let grammar =
-        grammars.of(&[tool(parameters)]).expect("it was checked that this can be followed");
+    let grammar = grammars
+        .compiled_for(&[tool(parameters)])
+        .expect("it was checked that this can be followed");
     grammar.begin("").expect("every call begins")
 }
 

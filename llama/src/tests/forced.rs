@@ -82,7 +82,7 @@ impl<'m> Bench<'m> {
         let sampler = Sampler::new(&Sampling::default());
         let repetition = Repetition::new(0);
         let answer = Answer::new(parser, sampler, repetition, false);
-        let mut answer = answer.calling(self.grammars.of(&self.tools));
+        let mut answer = answer.calling(self.grammars.compiled_for(&self.tools));
         let mut batch = LlamaBatch::new(512, 1);
         let mut at = 0;
         let mut steps = 0;

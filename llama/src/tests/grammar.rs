@@ -45,7 +45,8 @@ fn tools() -> Vec<ToolSpec> {
 fn passed(family: &'static Family, tools: &[ToolSpec], call: &str) -> usize {
     let grammars =
         Grammars::new(ApproximateTokEnv::single_byte_env(), family, style(family)).unwrap();
-    let mut guide = grammars.of(tools).expect("these tools can be followed").begin("").unwrap();
+    let mut guide =
+        grammars.compiled_for(tools).expect("these tools can be followed").begin("").unwrap();
     for (at, byte) in call.bytes().enumerate() {
         let allowed = guide.allowed().is_some_and(|allowed| allowed.is_allowed(u32::from(byte)));
         if !allowed || !guide.take(u32::from(byte)) {
@@ -149,11 +150,11 @@ fn ids_between_the_texts_of_a_family_are_free() {
 fn a_call_that_has_begun_goes_on_from_there() {
     let grammars =
         Grammars::new(ApproximateTokEnv::single_byte_env(), &HERMES, style(&HERMES)).unwrap();
-    let mut guide = grammars.of(&tools()).unwrap().begin("\n{\"name\": \"s").unwrap();
+    let mut guide = grammars.compiled_for(&tools()).unwrap().begin("\n{\"name\": \"s").unwrap();
     let allowed = guide.allowed().unwrap();
     assert!(allowed.is_allowed(u32::from(b'e')) && allowed.num_set() == 1);
-    assert!(grammars.of(&tools()).unwrap().begin("[").is_none());
-    assert!(grammars.of(&[]).is_none());
+    assert!(grammars.compiled_for(&tools()).unwrap().begin("[").is_none());
+    assert!(grammars.compiled_for(&[]).is_none());
 }
 
 #[test]
@@ -197,7 +198,7 @@ fn the_schemas_of_the_life_toolkit_are_followed_exactly() {
         madang_toolkits::life::tools().iter().map(|tool| tool.spec().clone()).collect();
     let grammars =
         Grammars::new(ApproximateTokEnv::single_byte_env(), &HERMES, style(&HERMES)).unwrap();
-    assert!(grammars.of(&tools).unwrap().begin("").is_some());
+    assert!(grammars.compiled_for(&tools).unwrap().begin("").is_some());
     assert_eq!(unconstrained(&HERMES, style(&HERMES), &tools), []);
     passes(&tools, r#"{"name": "search_catalog", "arguments": {"category": "sleep", "limit": 3}}"#);
     passes(&tools, r#"{"name": "list_active_habits", "arguments": {}}"#);

@@ -106,7 +106,7 @@ fn answer(mut members: Map<String, Value>, pending: &Pending) -> Option<Message>
     let Some(id) = members.get("id").filter(|id| !id.is_null()) else {
         return Some(JsonRpcMessage::error(error?, None));
     };
-    let id = pending.of(&serde_json::from_value(id.clone()).ok()?)?;
+    let id = pending.find(&serde_json::from_value(id.clone()).ok()?)?;
     let is_object = members.get("error").is_some_and(Value::is_object);
     Some(match (error, members.remove("result")) {
         (Some(error), _) if is_object => JsonRpcMessage::error(error, Some(id)),
@@ -288,7 +288,8 @@ mod tests {
         let of_a_call = Pending::calls([RequestId::Number(3)]);
         assert_eq!(result(&of_a_call), json!({ "odd": "18446744073709551616" }));
         let of_a_list = Pending::default();
-        of_a_list.ask(RequestId::Number(3), &ClientRequest::ListToolsRequest(Default::default()));
+        of_a_list
+            .insert(RequestId::Number(3), &ClientRequest::ListToolsRequest(Default::default()));
         assert_eq!(result(&of_a_list), json!({ "odd": 18_446_744_073_709_551_616.0 }));
     }
 

@@ -32,7 +32,7 @@ struct BulkResult {
 /// Reads such an answer to a request that waits: how a call ended, without its result.
 pub(super) fn bulk_answer(text: &str, pending: &Pending) -> Option<Message> {
     let answer: BulkAnswer = serde_json::from_str(text).ok()?;
-    let id = pending.of(&answer.id)?;
+    let id = pending.find(&answer.id)?;
     let result = answer.result.filter(|_| answer.error.is_none());
     Some(match result.and_then(BulkResult::in_short) {
         Some(result) => {

@@ -55,7 +55,7 @@ impl<T> Guard<T> {
 
     /// Notes what one of the client's requests asks for.
     fn note(&mut self, asked: &ClientRequest, id: &RequestId) {
-        self.pending.ask(id.clone(), asked);
+        self.pending.insert(id.clone(), asked);
         if matches!(asked, ClientRequest::DiscoverRequest(_)) {
             self.greeting = Some(id.clone());
         } else if matches!(asked, ClientRequest::InitializeRequest(_)) {
@@ -195,7 +195,7 @@ mod tests {
         let late = Arc::default();
         let answer = json!({ "jsonrpc": "2.0", "id": 1, "result": {} });
         let mut guard = Guard::new(Coming(vec![answer]), "gh", pending.clone(), &late);
-        let waits = |id| pending.of(&RequestId::Number(id)).is_some();
+        let waits = |id| pending.find(&RequestId::Number(id)).is_some();
         for id in [1, 2] {
             let asked = json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
             guard.send(serde_json::from_value(asked).unwrap()).await.unwrap();

@@ -15,7 +15,7 @@ pub(super) struct Pending(Arc<Mutex<HashMap<RequestId, bool>>>);
 
 impl Pending {
     /// Notes that a request is on its way.
-    pub(super) fn ask(&self, id: RequestId, asked: &ClientRequest) {
+    pub(super) fn insert(&self, id: RequestId, asked: &ClientRequest) {
         let calls = matches!(asked, ClientRequest::CallToolRequest(_));
         self.locked(|ids| ids.insert(id, calls));
     }
@@ -32,7 +32,7 @@ impl Pending {
 
     /// Returns the request that an answer with this id is for. Some servers send a number back as a
     /// text.
-    pub(super) fn of(&self, answered: &RequestId) -> Option<RequestId> {
+    pub(super) fn find(&self, answered: &RequestId) -> Option<RequestId> {
         let number = match answered {
             RequestId::String(text) => text.parse().ok().map(RequestId::Number),
             RequestId::Number(_) => None,

@@ -24,7 +24,7 @@ pub(super) struct Reports(Mutex<HashMap<ProgressToken, Weak<ProgressReporter>>>)
 impl Reports {
     /// Sends a call and takes reports on it until the reporter is dropped. The token is made while
     /// the call is sent, and a report that comes at once waits until its call is known.
-    pub(super) async fn of(
+    pub(super) async fn send(
         &self,
         reporter: &Arc<ProgressReporter>,
         send: impl Future<Output = Result<RequestHandle<RoleClient>, ServiceError>>,

@@ -207,7 +207,7 @@ impl Offering<'_> {
         spec: &ToolSpec,
         offered: usize,
     ) -> Option<String> {
-        if let Some(clash) = self.clashes.of(spec) {
+        if let Some(clash) = self.clashes.find(spec) {
             return Some(clash);
         }
         let differs = match self.lock.compare(server, tool) {
@@ -249,7 +249,7 @@ impl Clashes {
     }
 
     /// Returns which tools would have this one's name, if others would.
-    fn of(&self, spec: &ToolSpec) -> Option<String> {
+    fn find(&self, spec: &ToolSpec) -> Option<String> {
         let tools = self.0.get(&spec.name)?.join(" and ");
         Some(format!("{tools} would all be the tool {}; keep one by \"exclude\"", spec.name))
     }

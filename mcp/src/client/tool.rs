@@ -48,7 +48,7 @@ impl McpTool {
         let mut may_ask_again = self.is_read();
         let mut asked = None;
         loop {
-            match self.ask(&arguments, ctx, due + LATE_ANSWER, &mut asked).await {
+            match self.send(&arguments, ctx, due + LATE_ANSWER, &mut asked).await {
                 Asked::Ended(outcome) => return Ok(outcome),
                 // The server did not take the call, and a new session is on its way.
                 Asked::SessionOver => return Ok(unavailable(&self.server.name)),
@@ -62,7 +62,7 @@ impl McpTool {
         }
     }
 
-    async fn ask(
+    async fn send(
         &self,
         arguments: &Map<String, Value>,
         ctx: &ToolContext,
@@ -81,7 +81,7 @@ impl McpTool {
         let call = ctx.call.to_string();
         let progress = Arc::new(ctx.progress.clone());
         let send = Connection::send_call(&live.peer, &self.original, arguments.clone(), &call);
-        let Ok(mut sent) = live.reports.of(&progress, send).await else {
+        let Ok(mut sent) = live.reports.send(&progress, send).await else {
             return Asked::Ended(unavailable(server));
         };
         let (loss, reason) = tokio::select! {

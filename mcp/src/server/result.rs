@@ -11,7 +11,7 @@ const IS_RECORDED: &str = "io.madang/isRecorded";
 
 /// Returns the data of a success, or else the envelope as one of the runtime's models would read
 /// it.
-pub(super) fn of(report: &CallReport) -> CallToolResult {
+pub(super) fn tool_result(report: &CallReport) -> CallToolResult {
     let mut meta = MetaObject::new();
     meta.insert(CALL.to_owned(), Value::from(report.record.id.to_string()));
     if !report.is_recorded {

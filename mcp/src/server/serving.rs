@@ -173,7 +173,7 @@ impl ServerHandler for ToolServer {
             state: params.request_state,
             responses: params.input_responses.unwrap_or_default(),
         };
-        let (key, ask) = self.ask(&caller, &context, shown)?;
+        let (key, ask) = self.way_to_ask(&caller, &context, shown)?;
         // Without this, a client's words that nothing reads any more would be kept until the call
         // ends.
         context.meta = RequestMetaObject::default();
@@ -229,7 +229,7 @@ impl ToolServer {
 
     /// Returns the key of a call, and how its person is asked. An answer counts only with the state
     /// of its question.
-    fn ask(
+    fn way_to_ask(
         &self,
         caller: &ToolCaller,
         context: &RequestContext<RoleServer>,
@@ -314,7 +314,7 @@ impl ToolServer {
             {
                 Err(ErrorData::missing_required_client_capability(forms()))
             }
-            _ => Ok(result::of(&report).into()),
+            _ => Ok(result::tool_result(&report).into()),
         }
     }
 

@@ -71,7 +71,11 @@ async fn reports_of_progress_reach_their_own_call_and_hide_nothing() {
         let walk = Call::new(UserId::new("kim").unwrap(), "s__walk", r#"{"text":"hi"}"#);
         let mut walking = scene.runtime.begin(walk).await.unwrap();
         let report = timeout(PATIENCE, walking.progress()).await.unwrap().unwrap();
-        assert_eq!(report, ToolProgress::new(1.0).of(3.0).saying(r"a hill\u{1b}[2J"), "{version}");
+        assert_eq!(
+            report,
+            ToolProgress::new(1.0).out_of(3.0).saying(r"a hill\u{1b}[2J"),
+            "{version}"
+        );
         assert_eq!(told(&scene.call("s__release").await), json!("released"));
         assert_eq!(timeout(PATIENCE, walking.progress()).await.unwrap(), None);
         scene.end().await;

@@ -61,7 +61,7 @@ async fn run(_: Text, ctx: &ToolContext) -> ToolResult<Value> {
 
 async fn slow(_: Text, ctx: &ToolContext) -> ToolResult<Value> {
     let handlers = ctx.extension::<Arc<Handlers>>().unwrap();
-    ctx.progress.report(ToolProgress::new(1.0).of(2.0).saying("half"));
+    ctx.progress.report(ToolProgress::new(1.0).out_of(2.0).saying("half"));
     handlers.begun.add_permits(1);
     handlers.go_on.acquire().await.unwrap().forget();
     handlers.runs.fetch_add(1, SeqCst);

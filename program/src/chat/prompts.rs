@@ -44,7 +44,7 @@ const NOTES_EN: [Prompt; 4] = [
 ];
 
 /// Returns four sentences for these toolkits: the first of each, if there are several.
-pub(crate) fn of(toolkits: &[&str], is_korean: bool) -> Vec<Prompt> {
+pub(crate) fn first_prompts(toolkits: &[&str], is_korean: bool) -> Vec<Prompt> {
     let all = toolkits.iter().filter_map(|toolkit| match (*toolkit, is_korean) {
         ("life", true) => Some(LIFE_KO),
         ("life", false) => Some(LIFE_EN),

@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn progress_is_one_line_of_numbers_and_a_stranger_s_words() {
-        let words = ToolProgress::new(2.0).of(3.0).saying("half\n\u{1b}[2Jway");
+        let words = ToolProgress::new(2.0).out_of(3.0).saying("half\n\u{1b}[2Jway");
         assert_eq!(how_far(&words), "2/3 half \\u{1b}[2Jway");
         assert_eq!(how_far(&ToolProgress::new(0.5)), "0.5");
     }

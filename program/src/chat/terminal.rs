@@ -51,7 +51,7 @@ pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Res
     screen.dim(&Text::Welcome { model: &plain(model) }.in_locale(locale))?;
     if earlier.is_empty() {
         let mut examples = String::new();
-        for prompt in prompts::of(
+        for prompt in prompts::first_prompts(
             &toolkits.names.iter().map(|toolkit| toolkit.name()).collect::<Vec<_>>(),
             locale == UiLanguage::Ko,
         ) {

@@ -12,7 +12,7 @@ use crate::{
     problem::Problem,
     surface::{
         approval_id::ApprovalId,
-        body::{Said, ask, read, required, text_of, too_many_at, wrong_at},
+        body::{Said, read, read_ask, required, text_of, too_many_at, wrong_at},
         decision::DecisionForm,
         raw::Raw,
     },
@@ -92,7 +92,7 @@ impl AgUiInput {
             messages: len,
             state: state.and_then(Raw::read),
             instructions: body.member("context").and_then(instructions),
-            ask: ask(asks, "/forwardedProps/ask")?,
+            ask: read_ask(asks, "/forwardedProps/ask")?,
         })
     }
 }

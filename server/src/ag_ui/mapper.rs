@@ -91,7 +91,9 @@ impl AgUiMapper {
                 let arguments = wanted.arguments.clone();
                 self.show(OpenCall { call: *call, name, arguments }, out);
             }
-            EventKind::ApprovalRequested { request } => return self.ask(request, event, out),
+            EventKind::ApprovalRequested { request } => {
+                return self.write_question(request, event, out);
+            }
             EventKind::ToolCallEnded { record } => self.end_call(record, event, out),
             EventKind::ToolCallResolved { resolved, .. } => {
                 self.run.chat.resolve(resolved);
@@ -181,7 +183,12 @@ impl AgUiMapper {
         self.is_fresh = false;
     }
 
-    fn ask(&mut self, request: &ApprovalRequest, event: &SessionEvent, out: &mut Frames) -> Then {
+    fn write_question(
+        &mut self,
+        request: &ApprovalRequest,
+        event: &SessionEvent,
+        out: &mut Frames,
+    ) -> Then {
         let arguments = request.arguments.to_string().into();
         self.show(OpenCall { call: request.call, name: request.tool.clone(), arguments }, out);
         match self.run.ask {

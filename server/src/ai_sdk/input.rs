@@ -10,7 +10,7 @@ use crate::{
     problem::Problem,
     surface::{
         approval_id::ApprovalId,
-        body::{Said, ask, read, required, text_of, too_many_at, wrong_at},
+        body::{Said, read, read_ask, required, text_of, too_many_at, wrong_at},
         decision::DecisionForm,
         forks::Sent,
         raw::Raw,
@@ -67,7 +67,7 @@ impl AiInput {
         Ok(Self {
             session: session_id(&required::<String>(body, "id")?)?,
             intent,
-            ask: ask(body.member("ask"), "/ask")?,
+            ask: read_ask(body.member("ask"), "/ask")?,
         })
     }
 }

@@ -84,7 +84,7 @@ impl AiMapper {
             }
             EventKind::ApprovalRequested { request } => match self.message.ask {
                 Ask::Here if self.was_asked_before(event) => {}
-                Ask::Here => return self.ask(request.clone(), out),
+                Ask::Here => return self.write_question(request.clone(), out),
                 Ask::Elsewhere | Ask::None => write_notice(&event.kind, out),
             },
             EventKind::ApprovalEnded { call, .. } => {
@@ -93,7 +93,7 @@ impl AiMapper {
             EventKind::ToolCallEnded { record } => {
                 self.end_call(record, out);
                 if let Some(request) = self.request.take() {
-                    return self.ask(request, out);
+                    return self.write_question(request, out);
                 }
             }
             EventKind::ToolCallResolved { resolved, text } => {
@@ -158,7 +158,7 @@ impl AiMapper {
     /// Asks about a call, and ends the stream, because a client sends no decision while it reads.
     /// Before that it waits for the other calls of the step, because a client waits for them as
     /// well.
-    fn ask(&mut self, request: ApprovalRequest, out: &mut Frames) -> Then {
+    fn write_question(&mut self, request: ApprovalRequest, out: &mut Frames) -> Then {
         let call = request.call;
         if self.round.show(call) {
             self.show(call, &request.tool, &request.arguments, out);
@@ -188,7 +188,7 @@ impl AiMapper {
     /// sent.
     fn ask_behind(&mut self, cursor: EventCursor, out: &mut Frames) -> Then {
         match self.message.waits.take_if(|(behind, _)| *behind <= cursor) {
-            Some((_, request)) => self.ask(request, out),
+            Some((_, request)) => self.write_question(request, out),
             None => Then::Continue,
         }
     }

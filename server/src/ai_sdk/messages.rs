@@ -52,7 +52,7 @@ pub(crate) fn messages(
             }
             Content::ToolCall(record) => {
                 let parts = all.of_assistant(entry.turn, entry.seq);
-                parts.push(ended(record, max_event_bytes));
+                parts.push(ended_call(record, max_event_bytes));
                 if let Some(data) = call_note(record) {
                     parts
                         .push(json!({ "type": "data-madang-call", "id": record.id, "data": data }));
@@ -98,7 +98,7 @@ impl Messages {
     }
 }
 
-fn ended(record: &CallRecord, max_event_bytes: usize) -> Value {
+fn ended_call(record: &CallRecord, max_event_bytes: usize) -> Value {
     let mut part = tool(record.id, &record.name, wanted(record));
     match AiOutput::of(record) {
         AiOutput::Available(data) => {

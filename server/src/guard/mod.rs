@@ -48,7 +48,7 @@ pub(crate) fn admit(
             "The request names a host that this server is not. Behind a proxy, name its address by the public URL.",
         ));
     };
-    let from = origin::of(site, &own, headers);
+    let from = origin::comes_from(site, &own, headers);
     let is_foreign = match (from, FetchSite::of(headers)) {
         (ComesFrom::Foreign, _) => true,
         (ComesFrom::Allowed, _)

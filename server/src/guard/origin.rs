@@ -19,7 +19,7 @@ pub(crate) enum ComesFrom {
 
 /// Reads the origin of a request that reached this server as `own`. An origin that cannot be read,
 /// such as `null`, is foreign.
-pub(crate) fn of(site: &Site, own: &WebOrigin, headers: &HeaderMap) -> ComesFrom {
+pub(crate) fn comes_from(site: &Site, own: &WebOrigin, headers: &HeaderMap) -> ComesFrom {
     let mut origins = headers.get_all(ORIGIN).iter();
     let (Some(origin), second) = (origins.next(), origins.next()) else {
         return ComesFrom::Unsaid;
@@ -83,7 +83,7 @@ mod tests {
             for origin in origins {
                 headers.append(ORIGIN, HeaderValue::from_static(origin));
             }
-            of(&site, &own, &headers)
+            comes_from(&site, &own, &headers)
         };
         assert_eq!(comes(&[]), ComesFrom::Unsaid);
         assert_eq!(comes(&["http://localhost:8137"]), ComesFrom::Same);

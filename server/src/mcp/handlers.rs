@@ -103,10 +103,10 @@ async fn answer(
     let answer = tokio::select! {
         biased;
         answer = answering.as_mut() => answer.map_err(refused)?,
-        () = sleep(shared.limits.mcp_head_patience) => return Ok(relay.of_later(answering)),
+        () = sleep(shared.limits.mcp_head_patience) => return Ok(relay.pass_on_later(answering)),
     };
     if is_of_type(&answer, "text/event-stream") {
-        return Ok(relay.of(answer));
+        return Ok(relay.pass_on(answer));
     }
     if !is_of_type(&answer, "application/json")
         && let Some(problem) = in_our_words(answer.status())

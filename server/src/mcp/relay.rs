@@ -34,7 +34,7 @@ pub(super) struct Relay {
 
 impl Relay {
     /// Passes on an answer that is a stream.
-    pub(super) fn of(self, answer: HttpResponse<EndpointBody>) -> Response {
+    pub(super) fn pass_on(self, answer: HttpResponse<EndpointBody>) -> Response {
         let (head, body) = answer.into_parts();
         let mut response = self.write(|outlet| async move { pass(body, &outlet).await });
         for (name, value) in head.headers {
@@ -46,7 +46,7 @@ impl Relay {
     }
 
     /// Answers with a stream at once. The answer follows in it as soon as it is there.
-    pub(super) fn of_later<F>(self, answering: F) -> Response
+    pub(super) fn pass_on_later<F>(self, answering: F) -> Response
     where
         F: Future<Output = Answer> + Send + Unpin + 'static,
     {

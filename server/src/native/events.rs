@@ -47,10 +47,10 @@ async fn events(
             let items = session.subscribe_after(after).await?;
             Ok(Items::Session(Box::new(items)))
         };
-        return Ok(stream.of_later(items, NativeMapper::default()));
+        return Ok(stream.write_later(items, NativeMapper::default()));
     }
     let items = subscribed_after(&session, after).await?;
-    Ok(stream.of(items, NativeMapper::default()))
+    Ok(stream.write(items, NativeMapper::default()))
 }
 
 /// Subscribes after a cursor that the session has. A reader with a cursor of another database would

@@ -106,5 +106,5 @@ fn page(
 async fn events(State(shared): State<Arc<Shared>>, caller: Caller) -> Result<Response, Problem> {
     let stream = OpenStream::new(&shared, &caller, "inbox")?;
     let inbox = shared.runtime.user_with_id(&caller.user).inbox().await?;
-    Ok(stream.of(Items::Inbox(Box::new(inbox)), InboxMapper::default()))
+    Ok(stream.write(Items::Inbox(Box::new(inbox)), InboxMapper::default()))
 }

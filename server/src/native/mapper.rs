@@ -159,7 +159,7 @@ mod tests {
             StreamItem::Progress {
                 turn: turn(),
                 call: CallId::new(Uuid::nil()),
-                progress: ToolProgress::new(1.0).of(4.0).saying("reads"),
+                progress: ToolProgress::new(1.0).out_of(4.0).saying("reads"),
             },
             StreamItem::Lagged { from: 3, to: 9 },
             StreamItem::ReplayFailed,

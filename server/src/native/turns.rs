@@ -142,7 +142,7 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 fn streamed(session: &Session, stream: OpenStream, turn: &Turn) -> Response {
     let id = turn.id();
     let events = Items::Turn(Box::new(turn.events()));
-    let response = stream.follow(session, id).of(events, NativeMapper::of_turn(id));
+    let response = stream.follow(session, id).write(events, NativeMapper::of_turn(id));
     located(response, session, id)
 }
 

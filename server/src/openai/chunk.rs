@@ -156,7 +156,9 @@ impl Chunks {
             EventKind::TurnInterrupted { text } => {
                 return Self::error(out, "server_error", ProblemName::Store.name(), text);
             }
-            EventKind::TurnEnded { ending, usage: cost } => return self.ended(*ending, *cost, out),
+            EventKind::TurnEnded { ending, usage: cost } => {
+                return self.finish(*ending, *cost, out);
+            }
             EventKind::UserMessage { .. }
             | EventKind::ToolCallProposed { .. }
             | EventKind::ApprovalEnded { .. }
@@ -171,7 +173,7 @@ impl Chunks {
         Then::Continue
     }
 
-    fn ended(&mut self, ending: TurnEnding, cost: Usage, out: &mut Frames) -> Then {
+    fn finish(&mut self, ending: TurnEnding, cost: Usage, out: &mut Frames) -> Then {
         match ending {
             TurnEnding::Answered | TurnEnding::Stopped => {
                 self.delta(out, &json!({}), Some("stop"));

@@ -136,7 +136,7 @@ async fn complete(
     let mut response = match stream {
         Some(stream) => {
             let chunks = Chunks::new(head.clone(), request.includes_usage);
-            stream.follow(&session, head.turn).of(Items::Turn(Box::new(turn.events())), chunks)
+            stream.follow(&session, head.turn).write(Items::Turn(Box::new(turn.events())), chunks)
         }
         None => plain::wait(&shared, turn, head.clone()).await?,
     };

@@ -169,13 +169,13 @@ impl OpenStream {
     }
 
     /// Answers with the stream of these items.
-    pub(crate) fn of(self, items: Items, mapper: impl Mapper) -> Response {
-        self.of_later(async { Ok(items) }, mapper)
+    pub(crate) fn write(self, items: Items, mapper: impl Mapper) -> Response {
+        self.write_later(async { Ok(items) }, mapper)
     }
 
     /// Answers at once, and streams the items when they are there. If they are refused, the reader
     /// receives the time after which to reconnect.
-    pub(crate) fn of_later<F>(self, items: F, mapper: impl Mapper) -> Response
+    pub(crate) fn write_later<F>(self, items: F, mapper: impl Mapper) -> Response
     where
         F: Future<Output = Result<Items, Problem>> + Send + 'static,
     {
@@ -377,7 +377,7 @@ impl<M: Mapper> Writer<M> {
     /// Sends what was written. Returns the end of the stream if this was the last of it.
     async fn told(&mut self, then: Then) -> Option<Result<(), BrokenOff>> {
         match self.flush().await {
-            Ok(()) => ended(then),
+            Ok(()) => last_item(then),
             Err(broken) => Some(Err(broken)),
         }
     }
@@ -408,7 +408,7 @@ impl<M: Mapper> Writer<M> {
     }
 }
 
-fn ended(then: Then) -> Option<Result<(), BrokenOff>> {
+fn last_item(then: Then) -> Option<Result<(), BrokenOff>> {
     match then {
         Then::Continue => None,
         Then::Close => Some(Ok(())),

@@ -39,7 +39,7 @@ pub(crate) fn required<'a, T: Deserialize<'a>>(body: Raw<'a>, key: &str) -> Resu
 ///
 /// # Errors
 /// Returns a problem if the value is something else.
-pub(crate) fn ask(value: Option<Raw<'_>>, pointer: &str) -> Result<Option<Ask>, Problem> {
+pub(crate) fn read_ask(value: Option<Raw<'_>>, pointer: &str) -> Result<Option<Ask>, Problem> {
     let Some(value) = value else { return Ok(None) };
     let ask = value
         .read::<Ask>()

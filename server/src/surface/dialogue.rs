@@ -143,7 +143,7 @@ impl<'a> Dialogue<'a> {
         mapper: impl Mapper,
     ) -> Response {
         let stream = if self.follows { self.stream.follow(session, turn) } else { self.stream };
-        named(stream.look_again(session, after).of(items, mapper), turn)
+        named(stream.look_again(session, after).write(items, mapper), turn)
     }
 
     /// Answers with these frames and nothing else, of this turn if there is one.

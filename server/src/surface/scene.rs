@@ -149,7 +149,7 @@ impl Scene {
     }
 
     pub(crate) fn progresses(self, number: u8) -> Self {
-        let progress = ToolProgress::new(1.0).of(4.0).saying("읽는 중");
+        let progress = ToolProgress::new(1.0).out_of(4.0).saying("읽는 중");
         let turn = self.turn;
         self.item(StreamItem::Progress { turn, call: call(number), progress })
     }

@@ -147,7 +147,7 @@ impl ChildModel {
         if sent { Ok(()) } else { Err(ModelError::failed(ModelError::ENGINE_DIED)) }
     }
 
-    async fn ask(
+    async fn complete_in_child(
         &self,
         request: CompletionRequest,
         deltas: Deltas,
@@ -203,7 +203,7 @@ impl ChatModel for ChildModel {
         deltas: Deltas,
         cancel: CancellationToken,
     ) -> BoxFuture<'_, Result<Completion, ModelError>> {
-        Box::pin(self.ask(request, deltas, cancel))
+        Box::pin(self.complete_in_child(request, deltas, cancel))
     }
 
     /// Asks the process, and blocks the thread for some milliseconds until it answers.

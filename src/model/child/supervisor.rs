@@ -216,7 +216,7 @@ impl Supervisor {
             for effect in effects {
                 match effect {
                     Effect::Start => more.extend(self.start()),
-                    Effect::Ask(id) => more.extend(self.ask(id)),
+                    Effect::Ask(id) => more.extend(self.send_request(id)),
                     Effect::Cancel(id) => self.send(&Ask::Cancel { id }),
                     Effect::Ping => self.send(&Ask::Ping),
                     Effect::Kill(hang) => more.extend(self.bury(Silence::Hangs(hang)).await),
@@ -241,7 +241,7 @@ impl Supervisor {
         }
     }
 
-    fn ask(&mut self, id: u64) -> Vec<Effect> {
+    fn send_request(&mut self, id: u64) -> Vec<Effect> {
         let Some(request) = self.supervision.request(id).cloned() else { return Vec::new() };
         let (Some(process), frame) = (&mut self.process, frame(&Ask::Complete { id, request }))
         else {

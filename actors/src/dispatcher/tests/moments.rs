@@ -139,7 +139,7 @@ async fn a_call_that_could_not_begin_holds_what_it_took_until_its_end_is_recorde
     test.store.fail_next_commit();
     let early = Recipient::discard();
     let mut holds = Holds::default();
-    let not_run = run(&authorized, &mut record, &context, &early, &mut holds).await;
+    let not_run = in_time(run(&authorized, &mut record, &context, &early, &mut holds)).await;
     assert!(matches!(not_run, Err(NotRun::Ends { .. })), "{not_run:?}");
     let id = call.request.call.id;
     assert!(context.is_running(id));

@@ -89,7 +89,7 @@ fn a_user_of_twice_the_weight_is_served_twice_as_much() {
 #[test]
 fn whose_share_cannot_be_told_has_the_least() {
     let weights = UserWeights::new(|user| if user.as_str() == "a" { panic!("who?") } else { 500 });
-    let weight = |user| weights.of(&UserId::new(user).unwrap());
+    let weight = |user| weights.weight(&UserId::new(user).unwrap());
     assert_eq!((weight("a"), weight("b")), (1, UserWeights::MOST));
 }
 

@@ -103,7 +103,7 @@ impl SessionState {
             Purpose::Dismiss(_, callers) => {
                 callers.into_iter().for_each(|caller| answer(caller, Ok(())));
             }
-            Purpose::End(end) => self.ended(&end.0, end.1),
+            Purpose::End(end) => self.finish_turn(&end.0, end.1),
             Purpose::Clear(reply) => {
                 self.has_exclusive_write = false;
                 answer(reply, Ok(()));
@@ -176,7 +176,7 @@ impl SessionState {
         self.on(TurnInput::Opened);
     }
 
-    fn ended(&mut self, end: &TurnEnd, at: Timestamp) {
+    fn finish_turn(&mut self, end: &TurnEnd, at: Timestamp) {
         let Some(mut turn) = self.turn.take_if(|turn| turn.id == end.turn) else { return };
         self.active_at = Instant::now();
         let locale = self.outbox.locale_of(&turn.options);

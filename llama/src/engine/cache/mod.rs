@@ -99,7 +99,7 @@ impl<'m> Cache<'m> {
         prompt: &[Held],
         stats: &mut EngineStats,
     ) -> Option<Assigned> {
-        let rests = self.slots.of(owner);
+        let rests = self.slots.find(owner);
         let readable = readable(prompt);
         let mut own = rests.map_or(0, |rests| self.kv.held().common(rests, readable));
         let sequence = match rests {

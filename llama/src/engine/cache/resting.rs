@@ -22,7 +22,7 @@ impl Cache<'_> {
         owner: &Owner,
         stats: &mut EngineStats,
     ) {
-        if let Some(older) = self.slots.of(owner) {
+        if let Some(older) = self.slots.find(owner) {
             self.free(older);
         }
         self.slots.rest(sequence, owner.clone());

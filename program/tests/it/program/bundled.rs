@@ -119,7 +119,7 @@ fn each_sentence_of_the_start_screen_leads_to_its_call() {
         [(&["life"][..], "life"), (&["notes"], "notes"), (&["life", "notes"], "life,notes")]
     {
         for (locale, is_korean) in [("ko", true), ("en", false)] {
-            let prompts = prompts::of(toolkits, is_korean);
+            let prompts = prompts::first_prompts(toolkits, is_korean);
             assert_eq!(prompts.len(), 4);
             for prompts::Prompt { says, calls } in prompts {
                 let home = Home::new();
