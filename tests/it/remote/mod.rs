@@ -217,7 +217,7 @@ fn options_that_cannot_work_are_refused_with_one_sentence() {
     }
     for name in ["", "a b", "a?key=1", "../m", "m\n"] {
         let options = RemoteOptions::new(Provider::Gemini, name).key("k");
-        assert!(error(options).contains("no name of a model"), "{name:?}");
+        assert!(error(options).contains("is not the name of a model"), "{name:?}");
     }
     let model = RemoteModel::new(new(Provider::Anthropic).key(KEY)).unwrap();
     assert!(!format!("{model:?}").contains(KEY));
