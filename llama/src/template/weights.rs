@@ -1,4 +1,8 @@
 //! Weighs the values of a template, and bounds their sum in one rendering.
+//!
+//! The bounds of minijinja do not replace this. With fuel for 1,000 instructions and a writer that
+//! takes 1 KiB, a template that doubles a text 25 times was measured to take 1.3 GB. In process,
+//! nothing else bounds its memory.
 
 use std::sync::{
     LazyLock,
