@@ -68,7 +68,8 @@ pub struct Link {
 /// Comes before what a step's hash covers, so that no hash of a link is one of a step.
 const STEP: &[u8] = b"madang step 1";
 
-/// Computes the hash of a single step, over its JSON as it is stored. A reader who has a session's
+/// Computes the hash of a single step, over its JSON as it is stored: the order of its fields is
+/// part of it. A reader who has a session's
 /// head and the hashes of its steps can check one step that is shown with its salt. The other steps
 /// stay hidden.
 #[must_use]
