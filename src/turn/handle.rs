@@ -184,7 +184,8 @@ impl Turn {
     }
 
     /// Waits until the turn has ended and its end is stored, and returns the end. It reads no
-    /// events.
+    /// events. As long as the handle is held, it keeps the events that the session's feed has in
+    /// memory.
     ///
     /// # Errors
     /// [`Error::Closed`] if the store fails, so that the turn cannot go on for now, or if the
@@ -197,7 +198,9 @@ impl Turn {
     fn reader(&self) -> TurnReader {
         let Self { id, slot, runtime, end, live } = self;
         let from_the_store = || slot.subscribe_after(EventCursor::START, &runtime.context.calls);
-        let items = live.clone().unwrap_or_else(from_the_store);
+        // A dismissal closes the readers of its time, and not those that come later.
+        let live = live.as_ref().filter(|live| !live.is_closed());
+        let items = live.cloned().unwrap_or_else(from_the_store);
         let turn = *id;
         let waiting = end.clone();
         TurnReader { turn, items, waiting, end: None, has_begun: false, is_over: false }

@@ -206,6 +206,9 @@ async fn with_finish_the_loop_goes_on_and_the_closed_screen_hears_nothing() {
         turn ended Answered"#]]
     .assert_eq(&opened.lines());
     assert!(closed.is_closed().await, "no state update reaches the closed screen");
+    let outcome = turn.outcome().await.unwrap();
+    assert_eq!((outcome.ending, &*outcome.text), (TurnEnding::Answered, "Done."));
+    assert_eq!(outcome.calls.len(), 2, "a reader that comes later reads the whole turn");
     scene.test.shutdown().await;
 }
 

@@ -121,6 +121,12 @@ impl Subscription {
         self.feed.epoch
     }
 
+    /// Returns whether a dismissal has ended the subscription.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.audience < self.feed.recent().audience
+    }
+
     /// Returns whether the next event comes from the store, where it was read for this reader
     /// alone.
     #[must_use]
