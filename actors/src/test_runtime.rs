@@ -9,7 +9,6 @@ use std::{
 };
 
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
 use crate::testing::{FakeTool, MemoryStore, ScriptedModel};
@@ -127,7 +126,7 @@ impl TestRuntime {
             supervisor: handles.supervisor.clone(),
             tasks: handles.calls.tasks.clone(),
             closing: handles.calls.closing.clone(),
-            closed: CancellationToken::new(),
+            closed: Arc::default(),
         });
         Self {
             store,

@@ -9,7 +9,7 @@ pub(crate) mod shared;
 mod temporary;
 pub(crate) mod time_zone;
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering::Relaxed};
 
 use madang_actors::{
     call::DirectCalls,
@@ -20,7 +20,6 @@ use madang_actors::{
     supervisor::{Health, RuntimeConfig, Supervisor},
 };
 use tokio::time::{Instant, timeout_at};
-use tokio_util::sync::CancellationToken;
 use tracing::error;
 
 use crate::error::{BuildError, ShutdownError};
@@ -101,7 +100,7 @@ impl Runtime {
             supervisor: handles.supervisor.clone(),
             tasks: handles.calls.tasks.clone(),
             closing: handles.calls.closing.clone(),
-            closed: CancellationToken::new(),
+            closed: Arc::default(),
         });
         let sessions = SessionRegistry::default();
         let shared = SharedRuntime {
@@ -197,7 +196,7 @@ impl Runtime {
             shared.tasks().close();
             shared.tasks().wait().await;
             // From here on no session wakes. What those write that have woken since is waited for.
-            shared.context.closed.cancel();
+            shared.context.closed.store(true, Relaxed);
             shared.tasks().wait().await;
         })
         .await;

@@ -63,7 +63,7 @@ impl SharedRuntime {
 
     /// Returns whether the runtime has shut down, so that no session wakes any more.
     pub(crate) fn is_closed(&self) -> bool {
-        self.context.closed.is_cancelled()
+        self.context.is_closed()
     }
 
     pub(crate) async fn decide(

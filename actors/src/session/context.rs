@@ -1,6 +1,9 @@
 //! The context that all sessions of a runtime share.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use ractor::ActorCell;
 use tokio_util::sync::CancellationToken;
@@ -40,6 +43,15 @@ pub struct RuntimeContext {
     pub tasks: TaskTracker,
     /// Cancelled by shutdown: no turn begins any more.
     pub closing: CancellationToken,
-    /// Cancelled after the last wait of shutdown: no session wakes any more.
-    pub closed: CancellationToken,
+    /// Set after the last wait of shutdown: no session wakes any more. Each request reads it, so it
+    /// is no token, which has a lock.
+    pub closed: Arc<AtomicBool>,
+}
+
+impl RuntimeContext {
+    /// Returns whether the runtime has shut down.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.closed.load(Relaxed)
+    }
 }

@@ -6,7 +6,6 @@ use ractor::ActorRef;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tracing::warn;
-use uuid::Uuid;
 
 use super::{
     context::RuntimeContext,
@@ -37,15 +36,14 @@ use crate::{
     mailbox::{Alarm, Recipient, Reply},
     port::{Deltas, ModelError, Write},
     protocol::{
-        Bound, ChatMessage, CompletionId, CompletionRequest, EventKind, IdempotencyKey, Languages,
-        Limits, Locale, ModelName, PromptMessage, SessionId, Timestamp, ToolCall, ToolSpec, TurnId,
+        Bound, ChatMessage, CompletionRequest, EventKind, IdempotencyKey, Languages, Limits,
+        Locale, ModelName, PromptMessage, SessionId, Timestamp, ToolCall, ToolSpec, TurnId,
         TurnOptions, UserId,
     },
     registry::ToolRegistry,
 };
 
-/// Sends what a session has decided, and decides nothing itself. Answers come back as messages to
-/// the session's actor.
+/// Sends what a session has decided. Answers come back as messages to the session's actor.
 #[derive(Debug)]
 pub(super) struct Outbox {
     me: ActorRef<SessionMsg>,
@@ -178,15 +176,14 @@ impl Outbox {
 
     // To the models.
 
-    /// Asks the turn's current model, within the time that began at this moment.
+    /// Asks the turn's current model for this completion.
     pub(super) fn ask_model(
         &self,
         turn: &ActiveTurn,
         messages: Arc<Vec<PromptMessage>>,
-        since: Instant,
-    ) -> AskedCompletion {
-        let id = CompletionId::new(Uuid::now_v7());
-        let cancel = CancellationToken::new();
+        asked: AskedCompletion,
+    ) {
+        let AskedCompletion { id, cancel, since } = asked;
         let request = CompletionRequest {
             id,
             session: self.session().clone(),
@@ -212,12 +209,11 @@ impl Outbox {
             request: Box::new(request),
             since,
             deltas,
-            cancel: cancel.clone(),
+            cancel,
             span: turn.span.span().clone(),
             reply,
         };
         self.models().queue(turn.model).complete(queued);
-        AskedCompletion { id, cancel, since }
     }
 
     // To the dispatcher.

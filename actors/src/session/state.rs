@@ -88,11 +88,16 @@ impl SessionState {
         resolved.iter().for_each(|resolved| self.chat.resolve(resolved));
     }
 
+    /// Returns the open turn that waits for a start with a model, because this runtime has none.
+    pub(super) fn waits_for_model(&self) -> Option<TurnId> {
+        self.left_turn.filter(|_| self.outbox.models().is_empty())
+    }
+
     /// Returns how far a turn is that runs, or that waits for a start with a model. `None` for any
     /// other.
     pub(super) fn running(&self, id: TurnId) -> Option<RunningTurn> {
         let turn = self.turn.as_ref().filter(|turn| turn.id == id);
-        let waits = self.left_turn == Some(id) && self.outbox.models().is_empty();
+        let waits = self.waits_for_model() == Some(id);
         (turn.is_some() || waits).then(|| RunningTurn {
             last: self.outbox.feed().published_up_to().unwrap_or_default(),
             approval_request: turn.and_then(ActiveTurn::approval_request).cloned(),

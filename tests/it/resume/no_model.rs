@@ -2,12 +2,14 @@
 //! goes on with it.
 
 use madang::{
-    Error,
+    Error, TurnId,
     approval::{Decision, InboxItem},
     event::EventKind,
     ledger::{CallState, Effect},
-    turn::TurnPhase,
+    turn::{TurnPhase, When},
 };
+
+use uuid::Uuid;
 
 use super::life::{World, ask, effects, read};
 use crate::support::kim;
@@ -62,6 +64,37 @@ fn a_call_that_was_cut_off_gets_its_end_without_a_model_and_its_turn_stays_open(
         assert!(probe.lines().ends_with("turn ended Answered"), "{}", probe.lines());
     });
     assert_eq!(world.begun("slow_mail"), 1);
+    life.shut_down();
+}
+
+#[test]
+fn a_turn_that_waits_for_a_model_can_be_dismissed_and_begins_nothing_more() {
+    let world = World::new();
+    let mut life = world.start();
+    let turn = life.run(async |life| {
+        let (session, mut probe) = life.session().await;
+        let turn = ask(&session, "go").await.id();
+        life.model_calls("", &["save"]).await;
+        probe.approval_request().await;
+        turn
+    });
+    world.crash(life);
+    let mut life = world.start_without_model();
+    life.run(async |life| {
+        let (session, _probe) = life.session().await;
+        let other = session.dismiss_turn(TurnId::new(Uuid::from_u128(1)), When::Any).await;
+        assert!(other.unwrap().is_none(), "it is another turn");
+        let dismissed = session.dismiss_turn(turn, When::Any).await.unwrap();
+        dismissed.expect("the turn waits").stored().await.unwrap();
+    });
+    world.crash(life);
+    let mut life = world.start();
+    life.run(async |life| {
+        let (_session, mut probe) = life.session().await;
+        probe.until_turns_ended(1).await;
+        assert!(probe.lines().ends_with("turn ended Dismissed"), "{}", probe.lines());
+    });
+    assert_eq!(world.notes().len(), 0);
     life.shut_down();
 }
 

@@ -34,7 +34,7 @@ pub fn send(
     context: &Arc<RuntimeContext>,
     request: SessionRequest,
 ) -> Result<(), Error> {
-    if context.closed.is_cancelled() {
+    if context.is_closed() {
         return Err(Error::Closed);
     }
     match slot.send(request) {
@@ -94,9 +94,10 @@ impl Drop for Asleep {
         let is_full = matches!(cause, WakeError::Overloaded(_));
         for request in self.slot.did_not_wake() {
             // It came after the last look for a dismissal, and no bound refuses one.
-            if is_full && is_dismissal(&request) && Handle::try_current().is_ok() {
-                let sent = send(&self.slot, &self.context, request);
-                debug_assert!(sent.is_ok(), "no bound refuses a dismissal");
+            let may_wake = !self.context.is_closed() && Handle::try_current().is_ok();
+            if is_full && is_dismissal(&request) && may_wake {
+                // Only a shutdown in this moment refuses it, and drops it with its reply.
+                drop(send(&self.slot, &self.context, request));
             } else {
                 refuse(request, &cause);
             }

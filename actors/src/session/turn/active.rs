@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tokio::{sync::oneshot, time::Instant};
 use tokio_util::sync::{CancellationToken, DropGuard};
+use uuid::Uuid;
 
 use super::machine::TurnMachine;
 use crate::session::error::Error;
@@ -51,7 +52,7 @@ pub(in crate::session) struct ActiveTurn {
 }
 
 /// The completion that a turn waits for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(in crate::session) struct AskedCompletion {
     pub(in crate::session) id: CompletionId,
     pub(in crate::session) cancel: CancellationToken,
@@ -65,6 +66,13 @@ pub(in crate::session) struct ActiveCall {
     pub(in crate::session) request: Arc<DispatchRequest>,
     /// Whether its end is known, and waits for the entries before it to be published.
     pub(in crate::session) has_ended: bool,
+}
+
+impl AskedCompletion {
+    /// Makes a completion that is not asked for yet.
+    pub(in crate::session) fn new(since: Instant) -> Self {
+        Self { id: CompletionId::new(Uuid::now_v7()), cancel: CancellationToken::new(), since }
+    }
 }
 
 impl ActiveTurn {

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
-use crate::session::{state::SessionState, turn::fall_back::next_model, turn::machine::TurnInput};
+use crate::session::{
+    state::SessionState,
+    turn::{active::AskedCompletion, fall_back::next_model, machine::TurnInput},
+};
 use crate::{
     port::ModelError,
     protocol::{Completion, CompletionId, EventKind, PromptMessage, PromptSize, Text, TurnError},
@@ -23,9 +26,10 @@ impl SessionState {
     /// Asks the current model, within the time that began at this moment.
     fn ask_model(&mut self, since: Instant) {
         let messages = self.prompt();
-        if let Some(turn) = self.turn.as_mut() {
-            turn.completion = Some(self.outbox.ask_model(turn, messages, since));
-        }
+        let Some(turn) = self.turn.as_mut() else { return };
+        // Before it is sent: a model that panics leaves a completion that is silenced.
+        let asked = turn.completion.insert(AskedCompletion::new(since)).clone();
+        self.outbox.ask_model(turn, messages, asked);
     }
 
     /// Writes the chat for the model that is asked now.

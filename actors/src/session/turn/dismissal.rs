@@ -28,6 +28,10 @@ impl SessionState {
         only: Option<(TurnId, When)>,
     ) -> Result<DismissalStored, Error> {
         let running = self.turn.as_ref().filter(|turn| !turn.core.is_over());
+        let is_any = |turn| only.is_none_or(|(id, when)| id == turn && when == When::Any);
+        if let Some(turn) = self.waits_for_model().filter(|turn| is_any(*turn)) {
+            return Ok(self.dismiss_waiting(turn));
+        }
         let Some(turn) = running else {
             // The store may have an open turn that is left to the next start.
             return Err(if self.is_closing() { Error::Closed } else { Error::NoTurn });
@@ -43,6 +47,19 @@ impl SessionState {
                 }
         });
         if is_meant { self.dismiss() } else { Err(Error::NoTurn) }
+    }
+
+    /// Dismisses a turn that waits for a start with a model. That start ends it, or finishes it if it
+    /// is to go on.
+    fn dismiss_waiting(&self, turn: TurnId) -> DismissalStored {
+        let (dismissed, stored) = oneshot::channel();
+        self.outbox.turn_memory().dismissed(turn);
+        let session = self.outbox.session().clone();
+        let at = self.outbox.now();
+        let step = Write::Turn { session, turn, at, step: TurnStep::Dismissed };
+        let purpose = Purpose::Dismiss(turn, vec![dismissed]);
+        self.outbox.store([step], Outgoing::new(purpose));
+        stored
     }
 
     /// Dismisses the turn that runs. The store has that before it has anything that the session
@@ -68,22 +85,23 @@ impl SessionState {
             self.on(TurnInput::Opened);
         }
         // If the turn goes on to its end, a crash on the way must not lose the dismissal.
-        self.step(TurnStep::Dismissed);
+        self.step(TurnStep::Dismissed, |turn| {
+            Purpose::Dismiss(turn.id, std::mem::take(&mut turn.dismissed))
+        });
         Ok(stored)
     }
 
-    /// Stores a step of the running turn, unless its end is on the way to the store.
-    pub(super) fn step(&mut self, step: TurnStep) {
+    /// Stores a step of the running turn for this purpose, unless its end is on the way to the store.
+    pub(super) fn step(
+        &mut self,
+        step: TurnStep,
+        purpose: impl FnOnce(&mut ActiveTurn) -> Purpose,
+    ) {
         let Some(turn) = self.turn.as_mut().filter(|turn| !turn.core.is_over()) else { return };
         let session = self.outbox.session().clone();
         let at = self.outbox.now();
         let id = turn.id;
-        let purpose = match step {
-            TurnStep::Called { round, .. } => Purpose::Round(id, round),
-            TurnStep::Dismissed => Purpose::Dismiss(id, std::mem::take(&mut turn.dismissed)),
-            TurnStep::Resumed => Purpose::Resume(id),
-            TurnStep::Suspended => Purpose::Suspend(id),
-        };
+        let purpose = purpose(turn);
         let step = Write::Turn { session, turn: id, at, step };
         self.outbox.store([step], Outgoing::new(purpose));
     }
@@ -94,7 +112,7 @@ impl SessionState {
         self.closing = Some(reply);
         self.on(TurnInput::Suspended);
         self.outbox.feed().silence();
-        self.step(TurnStep::Suspended);
+        self.step(TurnStep::Suspended, |turn| Purpose::Suspend(turn.id));
     }
 
     /// Ends the session, if it was asked to, nothing of it runs any more and every message is

@@ -77,7 +77,7 @@ impl SessionState {
     /// Takes the report about a write.
     pub(in crate::session) fn stored(&mut self, written: Outgoing, result: Result<(), StoreError>) {
         let Outgoing { purpose, messages } = written;
-        let turn = self.turn.as_ref().map(|turn| turn.id);
+        let turn = self.turn.as_ref().map(|turn| turn.id).or(self.waits_for_model());
         let is_over = purpose.turn().is_some_and(|id| turn != Some(id));
         match result {
             Ok(()) => {
@@ -88,7 +88,7 @@ impl SessionState {
             // The store has the end of that turn, which came later than this: the chat and its next
             // turn go on.
             Err(cause) if is_over => {
-                debug!(session = %self.outbox.session(), ?purpose, %cause, "dropped a late report of a write");
+                debug!(session = %self.outbox.session(), turn = ?purpose.turn(), %cause, "dropped a late report of a write");
                 if let Purpose::Dismiss(_, callers) = purpose {
                     callers.into_iter().for_each(|caller| answer(caller, Ok(())));
                 }

@@ -3,7 +3,7 @@
 
 use tokio_util::sync::CancellationToken;
 
-use crate::session::{state::SessionState, turn::machine::TurnInput};
+use crate::session::{msg::Purpose, state::SessionState, turn::machine::TurnInput};
 use crate::{admission::Permit, port::TurnStep, protocol::TurnId};
 
 impl SessionState {
@@ -34,7 +34,7 @@ impl SessionState {
         }
         turn.permit = Some(permit);
         if turn.core.is_opening() {
-            self.step(TurnStep::Resumed);
+            self.step(TurnStep::Resumed, |turn| Purpose::Resume(turn.id));
         } else if turn.core.is_completing() && turn.completion.is_none() {
             // A person has decided. A process that ends from here on finds another turn than
             // before.

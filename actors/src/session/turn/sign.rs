@@ -60,3 +60,45 @@ impl Sign {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::oneshot;
+    use uuid::Uuid;
+
+    use super::*;
+    use crate::{
+        protocol::{Bound, Content, Timestamp},
+        session::{TurnEnd, msg::PendingImport},
+        test_runtime::{TestRuntime, kim},
+    };
+
+    #[tokio::test]
+    async fn each_write_is_recognised_by_what_only_it_leaves_in_the_store() {
+        let runtime = TestRuntime::new([]).await;
+        let turn = TurnId::new(Uuid::from_u128(1));
+        let at = Timestamp::from_millis(1);
+        let message = ChatMessage { seq: 1, turn, at, content: Content::Cleared };
+        let said = || Sign::Said(Box::new(message.clone()));
+        let end = || TurnEnd::without_model(turn);
+        let clear = || Purpose::Clear(oneshot::channel().0);
+        let admission = &runtime.handles.calls.admission;
+        let bytes = admission.admit(Bound::QueuedBytes, &kim(), 1).unwrap();
+        let reply = oneshot::channel().0;
+        let import = PendingImport { end: end(), at, _bytes: bytes, reply };
+        let with = |purpose| Outgoing { purpose, messages: vec![message.clone()] };
+        for (write, sign) in [
+            (with(Purpose::Begin(turn)), Sign::TurnStarted(turn)),
+            (with(Purpose::Round(turn, 2)), Sign::Called { turn, round: 2 }),
+            (Outgoing::new(Purpose::Resume(turn)), Sign::Counted),
+            (Outgoing::new(Purpose::Dismiss(turn, Vec::new())), Sign::Dismissed(turn)),
+            (Outgoing::new(Purpose::Suspend(turn)), Sign::Counted),
+            (with(Purpose::End(Box::new((end(), at)))), Sign::TurnEnded(turn)),
+            (with(clear()), said()),
+            (Outgoing::new(clear()), Sign::Revoked),
+            (with(Purpose::Import(Box::new(import))), said()),
+        ] {
+            assert_eq!(Sign::of(&write), sign, "{write:?}");
+        }
+    }
+}
