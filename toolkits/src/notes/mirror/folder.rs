@@ -23,7 +23,7 @@ use uuid::Uuid;
 
 use super::{
     hash::{Hash, hash},
-    rename::rename_new,
+    rename::{move_away, rename_new},
     steps::Steps,
 };
 
@@ -46,6 +46,20 @@ const REMOVING: &str = ".madang-removing-";
 pub(super) struct Folder {
     root: OwnedFd,
     steps: Steps,
+}
+
+/// Returns whether a file has the name of one that [`Folder::write_aside`] makes.
+fn is_unfinished(name: &[u8]) -> bool {
+    let name = name.strip_prefix(WRITING.as_bytes());
+    let id = name.and_then(|name| str::from_utf8(name.strip_suffix(b".tmp")?).ok());
+    id.is_some_and(|id| Uuid::try_parse(id).is_ok())
+}
+
+/// Returns the name under which a file is set aside before it is removed.
+fn aside_of(name: &str) -> String {
+    let hash = hash(name.as_bytes());
+    let digits: String = hash[..16].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("{REMOVING}{digits}")
 }
 
 /// What is at the place of a page's file.
@@ -130,8 +144,13 @@ impl Folder {
     }
 
     /// Removes a file of the mirror, and the folders that are empty after that. A file without one
-    /// of the hashes `ours` stays.
-    pub(super) fn remove(&self, path: &[String], ours: &[Hash]) -> io::Result<Removal> {
+    /// of the hashes `ours` stays. If it had to be renamed, its new name is added to `kept`.
+    pub(super) fn remove(
+        &self,
+        path: &[String],
+        ours: &[Hash],
+        kept: &mut Vec<String>,
+    ) -> io::Result<Removal> {
         let Some((name, folders)) = path.split_last() else { return Ok(Removal::Absent) };
         let folder = match self.folder(folders, Missing::Leave) {
             Ok(Some(folder)) => folder,
@@ -139,7 +158,10 @@ impl Folder {
             Err(errno) if is_odd(errno) => return Ok(Removal::Left),
             Err(errno) => return Err(errno.into()),
         };
-        let removal = self.remove_in(&folder, name, ours)?;
+        let mut moved = Vec::new();
+        let removal = self.remove_in(&folder, name, ours, &mut moved);
+        kept.extend(moved.into_iter().map(|name| within(folders, name)));
+        let removal = removal?;
         self.steps.before("sync folder")?;
         fsync(&folder)?;
         if removal == Removal::Complete {
@@ -150,11 +172,15 @@ impl Folder {
 
     /// Removes a file of a folder. The file is renamed before the look that decides. So a person
     /// who saves the page by its name meanwhile loses nothing.
-    fn remove_in(&self, folder: &OwnedFd, name: &str, ours: &[Hash]) -> io::Result<Removal> {
-        let digits: String =
-            hash(name.as_bytes())[..16].iter().map(|byte| format!("{byte:02x}")).collect();
-        let aside = format!("{REMOVING}{digits}");
-        let earlier = self.remove_aside(folder, &aside, name, ours)?;
+    fn remove_in(
+        &self,
+        folder: &OwnedFd,
+        name: &str,
+        ours: &[Hash],
+        moved: &mut Vec<String>,
+    ) -> io::Result<Removal> {
+        let aside = aside_of(name);
+        let earlier = self.remove_aside(folder, &aside, name, ours, moved)?;
         self.steps.before("look")?;
         match read(folder, name)? {
             Found::Absent => return Ok(earlier),
@@ -162,13 +188,13 @@ impl Folder {
             Found::File(_) | Found::Odd => return Ok(Removal::Left),
         }
         self.steps.before("set aside")?;
-        match rename_new((folder, name), (folder, &aside)) {
+        match move_away(folder, name, &aside) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Ok(Removal::Absent),
             Err(errno) => return Err(errno.into()),
         }
         self.steps.before("look again")?;
-        self.remove_aside(folder, &aside, name, ours)
+        self.remove_aside(folder, &aside, name, ours, moved)
     }
 
     /// Removes a file that was set aside, or gives it its name back if the mirror did not write it.
@@ -178,6 +204,7 @@ impl Folder {
         aside: &str,
         name: &str,
         ours: &[Hash],
+        moved: &mut Vec<String>,
     ) -> io::Result<Removal> {
         match read(folder, aside)? {
             Found::Absent => return Ok(Removal::Absent),
@@ -189,7 +216,7 @@ impl Folder {
         }
         match rename_new((folder, aside), (folder, name)) {
             // A file of that name was created since.
-            Err(Errno::EXIST) => drop(self.keep_beside(folder, aside, name)?),
+            Err(Errno::EXIST) => moved.push(self.keep_beside(folder, aside, name)?),
             renamed => renamed?,
         }
         Ok(Removal::Left)
@@ -200,7 +227,7 @@ impl Folder {
     pub(super) fn sweep(&self) -> io::Result<()> {
         for entry in Dir::read_from(&self.root)? {
             let entry = entry?;
-            if entry.file_name().to_bytes().starts_with(WRITING.as_bytes()) {
+            if is_unfinished(entry.file_name().to_bytes()) {
                 match unlinkat(&self.root, entry.file_name(), AtFlags::empty()) {
                     // A folder is not a file of the mirror: Linux says ISDIR, others PERM.
                     Ok(()) | Err(Errno::NOENT | Errno::ISDIR | Errno::PERM) => {}
@@ -238,6 +265,8 @@ impl Folder {
         ours: &[Hash],
         moved: &mut Vec<String>,
     ) -> io::Result<Put> {
+        // A removal that failed may have left a file of a person aside.
+        self.remove_aside(folder, &aside_of(name), name, ours, moved)?;
         for _ in 0..MAX_LOOKS {
             self.steps.before("look")?;
             let placed = match read(folder, name)? {
@@ -270,7 +299,7 @@ impl Folder {
                 1 => format!("{stem} (conflict).md"),
                 number => format!("{stem} (conflict {number}).md"),
             };
-            match rename_new((folder, from), (folder, &copy)) {
+            match move_away(folder, from, &copy) {
                 Ok(()) => return Ok(copy),
                 Err(Errno::EXIST) => {}
                 Err(errno) => return Err(errno.into()),

@@ -143,10 +143,7 @@ impl Pass {
         };
         for (entry, (kept, put)) in on_files(folder, writes, write).await? {
             let name = entry.name();
-            for kept in kept {
-                warn!(file = name, kept, "a file that the mirror did not write is kept beside");
-                report.kept_beside.push(kept);
-            }
+            kept_beside(&name, kept, report);
             match put {
                 Ok(Put::InPlace) => {
                     report.written.push(name);
@@ -166,10 +163,15 @@ async fn remove(
     files: Vec<WrittenFile>,
     report: &mut MirrorReport,
 ) -> Result<Vec<String>, MirrorError> {
-    let remove = |folder: &Folder, file: &WrittenFile| folder.remove(&file.path, &file.ours);
+    let remove = |folder: &Folder, file: &WrittenFile| {
+        let mut kept = Vec::new();
+        let removed = folder.remove(&file.path, &file.ours, &mut kept);
+        (kept, removed)
+    };
     let mut done = Vec::new();
-    for (file, removed) in on_files(folder, files, remove).await? {
+    for (file, (kept, removed)) in on_files(folder, files, remove).await? {
         let name = file.path.join("/");
+        kept_beside(&name, kept, report);
         match removed {
             Ok(Removal::Complete) => report.removed.push(name.clone()),
             Ok(Removal::Absent) => {}
@@ -202,6 +204,13 @@ async fn on_files<T: Send + 'static, R: Send + 'static>(
         files.into_iter().map(done).collect()
     });
     working.await.map_err(|_| MirrorError::Ending)
+}
+
+fn kept_beside(name: &str, kept: Vec<String>, report: &mut MirrorReport) {
+    for kept in kept {
+        warn!(file = name, kept, "a file that the mirror did not write is kept beside");
+        report.kept_beside.push(kept);
+    }
 }
 
 fn failed(name: &str, error: &io::Error, report: &mut MirrorReport) {

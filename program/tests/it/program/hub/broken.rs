@@ -135,7 +135,7 @@ fn a_hub_that_refuses_is_told_in_one_sentence() {
         (503, "Retry-After: 86400", &["(503)", "in 86400 s"]),
         (302, "Location: ftp://elsewhere/", &["not safe to follow"]),
         (302, "Location: http://[", &["not safe to follow"]),
-        (200, "", &["no hub's listing", "HF_ENDPOINT"]),
+        (200, "", &["not a hub's listing", "HF_ENDPOINT"]),
     ] {
         hub.answers(status, header, "<html>");
         refused(&fetch(&home, &hub, MODEL), words);

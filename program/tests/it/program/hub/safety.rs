@@ -17,14 +17,14 @@ fn names_that_lead_out_of_the_cache_are_refused() {
         let lfs = json!({ "sha256": sha256(b"evil"), "size": 4 });
         let listing = json!({ "sha": COMMIT, "siblings": [{ "rfilename": name, "lfs": lfs }] });
         hub.answers(200, "", &listing.to_string());
-        refused(&fetch(&home, &hub, MODEL), &["no hub's listing", "that you do not trust"]);
+        refused(&fetch(&home, &hub, MODEL), &["not a hub's listing", "that you do not trust"]);
     }
     for (commit, sum) in [("../../../evil", sha256(b"evil")), (COMMIT, "../../../evil".to_owned())]
     {
         let lfs = json!({ "sha256": sum, "size": 4 });
         let listing = json!({ "sha": commit, "siblings": [{ "rfilename": FILE, "lfs": lfs }] });
         hub.answers(200, "", &listing.to_string());
-        refused(&fetch(&home, &hub, MODEL), &["no hub's listing"]);
+        refused(&fetch(&home, &hub, MODEL), &["not a hub's listing"]);
     }
     hub.answers(
         200,

@@ -1,5 +1,7 @@
 //! Tests that files follow their pages: a new name moves them, a deleted page removes only its own.
 
+use uuid::Uuid;
+
 use super::*;
 use crate::notes::rules::NotesViolation;
 
@@ -182,20 +184,48 @@ async fn an_edit_that_was_set_aside_when_the_process_ended_gets_its_name_back() 
             fs::write(fixture.at("p.md"), "newer").unwrap();
             expected = files(&[("p (conflict).md", "a person's"), ("p.md", "newer")]);
         }
-        assert_eq!(fixture.repair().await.left, names(&["p.md"]), "taken: {is_taken}");
+        let report = fixture.repair().await;
+        assert_eq!(report.left, names(&["p.md"]), "taken: {is_taken}");
+        let beside: &[&str] = if is_taken { &["p (conflict).md"] } else { &[] };
+        assert_eq!(report.kept_beside, names(beside));
         assert_eq!(fixture.files(), expected);
     }
+}
+
+#[tokio::test]
+async fn an_edit_that_was_set_aside_is_not_hidden_by_a_new_page_at_its_place() {
+    let fixture = MirrorFixture::new().await;
+    let page = fixture.page("p", None, &[(0, "a")]).await;
+    fixture.repair().await;
+    fixture.delete(&page).await;
+    let path = fixture.at("p.md");
+    let steps = Steps::asking(move |at| match at {
+        "set aside" => fs::write(&path, "a person's"),
+        "look again" => Err(io::Error::other("ended")),
+        _ => Ok(()),
+    });
+    fixture.run(steps).await.unwrap();
+    fixture.page("p", None, &[(0, "b")]).await;
+    let report = fixture.repair().await;
+    assert_eq!(
+        (report.written, report.kept_beside),
+        (names(&["p.md"]), names(&["p (conflict).md"]))
+    );
+    assert_eq!(fixture.files(), files(&[("p (conflict).md", "a person's"), ("p.md", "- b\n")]));
 }
 
 #[tokio::test]
 async fn a_folder_named_like_a_file_on_its_way_ends_no_sweep() {
     let fixture = MirrorFixture::new().await;
     fixture.page("p", None, &[(0, "a")]).await;
-    fs::create_dir_all(fixture.at(".madang-writing-mine")).unwrap();
-    fs::write(fixture.at(".madang-writing-x.tmp"), "left by a process that ended").unwrap();
+    let left = format!(".madang-writing-{}.tmp", Uuid::nil());
+    let folder = format!(".madang-writing-{}.tmp", Uuid::max());
+    fs::create_dir_all(fixture.at(&folder)).unwrap();
+    fs::write(fixture.at(&left), "left by a process that ended").unwrap();
+    fs::write(fixture.at(".madang-writing-mine.tmp"), "of a person").unwrap();
     assert_eq!(fixture.repair().await.written, names(&["p.md"]));
-    assert!(fixture.at(".madang-writing-mine").exists());
-    assert!(!fixture.at(".madang-writing-x.tmp").exists());
+    assert!(fixture.at(&folder).exists() && fixture.at(".madang-writing-mine.tmp").exists());
+    assert!(!fixture.at(&left).exists());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
