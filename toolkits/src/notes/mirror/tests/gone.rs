@@ -192,26 +192,40 @@ async fn an_edit_that_was_set_aside_when_the_process_ended_gets_its_name_back() 
     }
 }
 
-#[tokio::test]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_edit_that_was_set_aside_is_not_hidden_by_a_new_page_at_its_place() {
     let fixture = MirrorFixture::new().await;
     let page = fixture.page("p", None, &[(0, "a")]).await;
     fixture.repair().await;
     fixture.delete(&page).await;
     let path = fixture.at("p.md");
+    let store = fixture.store.clone();
+    let user = fixture.user.clone();
     let steps = Steps::asking(move |at| match at {
         "set aside" => fs::write(&path, "a person's"),
-        "look again" => Err(io::Error::other("ended")),
+        // The same pass writes a page that a user makes in this moment.
+        "look again" => {
+            let making = async {
+                let mut writing = Writing(store.begin().await.unwrap());
+                let blocks = vec![NewBlock { content: "b".to_owned(), indent: 0 }];
+                let made = writing.notes(&user).create_page_with_blocks("p", None, blocks).await;
+                made.unwrap();
+                writing.keep().await;
+            };
+            tokio::runtime::Handle::current().block_on(making);
+            Err(io::Error::other("ended"))
+        }
         _ => Ok(()),
     });
-    fixture.run(steps).await.unwrap();
-    fixture.page("p", None, &[(0, "b")]).await;
-    let report = fixture.repair().await;
+    let report = fixture.run(steps).await.unwrap();
     assert_eq!(
         (report.written, report.kept_beside),
         (names(&["p.md"]), names(&["p (conflict).md"]))
     );
-    assert_eq!(fixture.files(), files(&[("p (conflict).md", "a person's"), ("p.md", "- b\n")]));
+    let expected = files(&[("p (conflict).md", "a person's"), ("p.md", "- b\n")]);
+    assert_eq!(fixture.files(), expected);
+    fixture.repair().await;
+    assert_eq!(fixture.files(), expected);
 }
 
 #[tokio::test]
