@@ -17,13 +17,17 @@ tree=$target/lines/tree
 log=$target/lines/log
 export CARGO_TARGET_DIR=$target
 
-# Files keep their times, so that only what changes is compiled again.
+# Only what differs is copied, so that only that is compiled again. A copy is new to cargo, also in place of a line that an earlier
+# run had taken out when it ended.
 copy() {
     mkdir -p "$tree"
+    (cd "$tree" && find . -type f) | while IFS= read -r file; do
+        if [ ! -e "$file" ]; then rm "$tree/$file"; fi
+    done
     git ls-files -z | while IFS= read -r -d '' file; do
         if [ -e "$file" ] && ! cmp -s "$file" "$tree/$file"; then
             mkdir -p "$tree/$(dirname "$file")"
-            cp -p "$file" "$tree/$file"
+            cp "$file" "$tree/$file"
         fi
     done
 }

@@ -49,7 +49,7 @@ run() {
         ;;
     "cargo run")
         if [[ $command == *"-p madang-eval"* ]]; then
-            "$target/debug/eval" --help >/dev/null
+            "$target/debug/eval" "${words[@]:6}" --help >/dev/null
             return
         fi
         [[ $command == *"-p madang-proof --bin proof"* ]] || return 1
