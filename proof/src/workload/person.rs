@@ -105,7 +105,8 @@ impl Person {
     pub(super) async fn rest(&self) {
         loop {
             match self.session.turn().await {
-                Ok(None) | Err(Error::Closed) => return,
+                // A session that does not wake is left as it is: the audit finds what is open.
+                Ok(None) | Err(Error::Closed | Error::Store(_)) => return,
                 Ok(Some(turn)) => {
                     let id = turn.id();
                     if let Ok(end) = turn.ended().await {
