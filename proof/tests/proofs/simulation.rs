@@ -1,7 +1,13 @@
 //! Tests the simulation: one seed gives one schedule, no schedule breaks the promise, and mistakes
 //! are found.
 
-use std::collections::BTreeSet;
+use std::{
+    collections::BTreeSet,
+    iter,
+    num::NonZero,
+    sync::atomic::{AtomicUsize, Ordering::Relaxed},
+    thread,
+};
 
 use madang_proof::{
     audit::Counter,
@@ -61,7 +67,18 @@ fn each_mistake_raises_its_counters() {
         }
         Some((mistake.name(), left))
     };
-    assert_eq!(Mistake::ALL.iter().filter_map(missed).collect::<Vec<_>>(), vec![]);
+    // Each thread takes the next mistake: one takes as long as ten others.
+    let next = AtomicUsize::new(0);
+    let search = || {
+        let mistakes = iter::from_fn(|| Mistake::ALL.get(next.fetch_add(1, Relaxed)));
+        mistakes.filter_map(missed).collect::<Vec<_>>()
+    };
+    let threads = thread::available_parallelism().map_or(1, NonZero::get);
+    let all_missed: Vec<_> = thread::scope(|scope| {
+        let searches: Vec<_> = (0..threads).map(|_| scope.spawn(search)).collect();
+        searches.into_iter().flat_map(|search| search.join().unwrap()).collect()
+    });
+    assert_eq!(all_missed, vec![]);
 }
 
 /// The rows of the table of mistakes: name, description, driver, counters.
