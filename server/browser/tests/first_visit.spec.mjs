@@ -89,7 +89,7 @@ test("without a token a form asks for one, and a wrong one is told in words", as
   await expect(field).toBeFocused();
   await field.fill("mdg_wrong");
   await field.press("Enter");
-  await expect(page.getByRole("alert")).toHaveText("This token or sign-in is not valid here, or no longer.");
+  await expect(page.getByRole("alert")).toHaveText("This token or sign-in is not valid.");
   await field.fill(server.token);
   await field.press("Enter");
   await expect(box(page)).toBeFocused();
@@ -171,7 +171,7 @@ test("a wrong token of the address ends no session", async ({ page, serve }) => 
   const server = await serve([]);
   await enter(page, server);
   await page.goto(`${server.origin}/?new#token=mdg_wrong`);
-  await expect(page.locator(".toast")).toHaveText("This token or sign-in is not valid here, or no longer.");
+  await expect(page.locator(".toast")).toHaveText("This token or sign-in is not valid.");
   await expect(user(page)).toHaveText("kim");
   await expect(box(page)).toBeVisible();
 });
