@@ -142,6 +142,9 @@ impl Session {
     /// The dismissal is stored after the writes of that handler, and [`Dismissed::stored`] waits
     /// for it. Dropping the future or the [`Dismissed`] does not take the dismissal back.
     ///
+    /// In a runtime without a model, an open turn is dismissed too, and the next start with a model
+    /// ends it.
+    ///
     /// # Errors
     /// [`Error::NoTurn`] if no turn runs, [`Error::Closed`] if the session cannot be reached.
     pub async fn dismiss(&self) -> Result<Dismissed, Error> {
