@@ -1,6 +1,8 @@
 //! An application with chats over HTTP: a turn streams as server-sent events, a person decides
 //! about a call, and a tool writes a table of the application. Its model follows a script, so that
-//! it needs no model file. Serves until it is stopped: docs/embedding.md shows the requests.
+//! it needs no model file.
+//!
+//! Serves until it is stopped: docs/embedding.md shows the requests.
 
 use std::{error::Error, sync::LazyLock};
 

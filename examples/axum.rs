@@ -1,6 +1,7 @@
 //! Chats over HTTP: `POST /chat/{user}/{session}`, and 429 with `Retry-After` if there is no room
-//! for another turn. Serves until it is stopped: `tests/it/over_http.rs` asks it for a thousand
-//! chats.
+//! for another turn.
+//!
+//! Serves until it is stopped: `tests/it/over_http.rs` asks it for a thousand chats.
 
 use axum::http::{StatusCode, header::RETRY_AFTER};
 use axum::response::{IntoResponse, Response};

@@ -1,5 +1,7 @@
 //! Madang below an application of its own: one router with the application's routes and those of
-//! the server. Serves until it is stopped: <http://127.0.0.1:3000/hello>, and the chats beside it.
+//! the server.
+//!
+//! Serves until it is stopped: <http://127.0.0.1:3000/hello>, and the chats beside it.
 
 #![expect(clippy::print_stdout, reason = "an example prints")]
 
