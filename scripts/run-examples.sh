@@ -14,15 +14,16 @@ for source in {.,actors,llama,toolkits,server,mcp,program}/examples/{*.rs,*/main
     [ -e "$source" ] || continue # the pattern itself: nothing matched
     name=${source%/main.rs}
     name=$(basename "$name" .rs)
-    package=madang
-    case $source in ./*) ;; *) package=madang-${source%%/*} ;; esac
-    cargo build -q -p "$package" --example "$name"
+    # One of the library's needs the feature `remote`; with it they are all built once.
+    package=(-p madang --features remote)
+    case $source in ./*) ;; *) package=(-p "madang-${source%%/*}") ;; esac
+    cargo build -q "${package[@]}" --example "$name"
     if grep -Eq '^//! (Needs arguments|Serves until it is stopped):' "$source"; then
         echo "example $name: compiled; it does not end by itself"
         continue
     fi
     begin=$SECONDS
-    if ! output=$($limit cargo run -q -p "$package" --example "$name" </dev/null 2>&1); then
+    if ! output=$($limit cargo run -q "${package[@]}" --example "$name" </dev/null 2>&1); then
         printf '%s\n' "$output"
         echo "example $name: failed, or took longer than a minute"
         exit 1
