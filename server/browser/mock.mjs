@@ -79,6 +79,8 @@ export class Mock {
     const stream = { response, write };
     this.#streams.add(stream);
     response.on("close", () => (close(), this.#streams.delete(stream)));
+    // As the server does: a reader that comes while it drains is told so, and not kept.
+    if (this.isDraining) end(stream, "draining");
   }
 
   nameOf(token) {
@@ -86,10 +88,7 @@ export class Mock {
   }
 
   #bye(reason) {
-    for (const { response, write } of this.#streams) {
-      write(null, "bye", { type: "bye", reason, retry_ms: 1_000 });
-      response.end();
-    }
+    for (const stream of this.#streams) end(stream, reason);
   }
 
   async #answer(request, response) {
@@ -115,6 +114,11 @@ export class Mock {
       refuse(response, error);
     }
   }
+}
+
+function end({ response, write }, reason) {
+  write(null, "bye", { type: "bye", reason, retry_ms: 1_000 });
+  response.end();
 }
 
 /** Reads a script: JSON lines, one completion each. */

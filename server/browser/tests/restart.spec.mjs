@@ -1,6 +1,6 @@
 // The network and the server go away and come back: nothing is lost, nothing is doubled, nothing is loaded anew.
 
-import { ADD, SEARCH, answered, ask, box, chatOf, cut, dialog, enter, expect, fail, log, says, send, shown, soon, status, stored, test } from "../fixtures.mjs";
+import { ADD, SEARCH, answered, ask, box, chatOf, cut, dialog, enter, expect, fail, fillChat, log, says, send, shown, soon, status, stored, test } from "../fixtures.mjs";
 
 /** Marks the page, so that a reload would show. */
 const mark = (page) => page.evaluate(() => (window.isTheSame = true));
@@ -183,6 +183,14 @@ test("a busy chat takes the message when its turn is over", async ({ page, serve
 });
 
 // Only the mock drains without ending.
+test("a page that comes while the server drains says so", { tag: "@mock" }, async ({ page, serve }) => {
+  const server = await serve([says("Hello.")]);
+  await fillChat(server, "c", ["hi"]);
+  server.mock.drain();
+  await enter(page, server, "#/s/c");
+  await expect(page.locator(".banner")).toContainText("The server is restarting.");
+});
+
 test("a server that drains says so, and the chat goes on with the next one", { tag: "@mock" }, async ({ page, serve }) => {
   const server = await serve([says("Hello."), says("Back.")]);
   await enter(page, server);
