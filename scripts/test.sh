@@ -107,7 +107,36 @@ features() {
     run cargo check -p madang-mcp --no-default-features --features http || return 1
     run cargo check -p madang-server --no-default-features --features mcp || return 1
     run cargo check -p madang-program --no-default-features || return 1
-    run cargo check -p madang-eval --no-default-features
+    run cargo check -p madang-eval --no-default-features || return 1
+    oldest_sqlite
+}
+
+# The library with the oldest libsqlite3-sys that its Cargo.toml allows; the lock file has the newest. As in an application, in a
+# package outside of the workspace. SQLite itself is neither compiled nor linked.
+oldest_sqlite() {
+    local oldest folder failed=0
+    oldest=$(sed -n 's/^libsqlite3-sys = { version = ">=\([0-9.]*\),.*/\1/p' Cargo.toml)
+    [ -n "$oldest" ] || { echo "Cargo.toml names no oldest libsqlite3-sys" && return 1; }
+    folder=$(mktemp -d)
+    mkdir "$folder/src"
+    : >"$folder/src/lib.rs"
+    cp Cargo.lock "$folder/"
+    cat >"$folder/Cargo.toml" <<END
+[package]
+name = "oldest-sqlite"
+version = "0.1.0"
+edition = "2024"
+
+[workspace]
+
+[dependencies]
+madang = { path = "$PWD", default-features = false, features = ["sqlite"] }
+END
+    run cargo update -q --manifest-path "$folder/Cargo.toml" -p libsqlite3-sys --precise "$oldest" || failed=1
+    CARGO_TARGET_DIR=$target LIBSQLITE3_SYS_USE_PKG_CONFIG=1 SQLITE3_LIB_DIR=$folder \
+        run cargo check --manifest-path "$folder/Cargo.toml" || failed=1
+    rm -r "$folder"
+    return $failed
 }
 
 needs_llama() {
