@@ -96,8 +96,10 @@ lists_some() {
     cargo test -q --locked "${chosen[@]}" ${kind[@]+"${kind[@]}"} $filter -- --list | grep -c ': test$'
 }
 
-# Prints the blocks of a language of docs/serve.md.
-block_of_serve() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" docs/serve.md; }
+# Prints the block of a language of docs/serve.md that needs no SDK. The suite `clients` runs the others.
+block_of_serve() {
+    sed -n '/^## From another language$/,/^## /p' docs/serve.md | sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}"
+}
 
 # Runs the program of this language on that page, by this command and before a server of its own.
 runs_with_a_server() {
