@@ -75,7 +75,7 @@ pub use turn::handle::Turn;
 pub use user::User;
 
 /// Compiles the README's examples.
-#[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]
+#[cfg(all(doctest, feature = "bundled-model", feature = "remote", feature = "sqlite"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
 
