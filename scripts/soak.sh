@@ -25,6 +25,8 @@ MADANG_MODEL_FILES=2000 cargo test --locked -p madang-program --test it child::h
 # Ten thousand readers come back at once to a server that ends meanwhile, where a process may have so many files open.
 MADANG_READERS=10000 cargo test --locked -p madang-program --test it serve::misuse::readers
 scripts/fuzz.sh 30
+# The programs of the pages as an application has them. It asks the registry which versions go together.
+scripts/outside.sh
 # Every step that can go wrong does, in `make test` as well; here beside nothing else.
 scripts/test.sh failpoints
 exec cargo run --locked --release -p madang-proof --bin proof -- all "$@"
