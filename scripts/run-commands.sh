@@ -27,7 +27,7 @@ has_reason() {
     "cargo clippy "* | "cargo test") echo "a suite runs this very line" ;;
     "cargo deny "* | "cargo machete"* | "cargo nextest "* | "cargo mutants"*) echo "a tool that a person installs" ;;
     "cargo run -p madang-hello") echo "the suite examples runs this very line" ;;
-    "cargo build --release --bin madang --features madang-program/cuda") echo "it needs the CUDA toolkit" ;;
+    "cargo build --release --bin madang --features madang-cli/cuda") echo "it needs the CUDA toolkit" ;;
     *--bench\ NAME* | *OWNER/REPO* | *path/to/model* | *COMMAND*) echo "a pattern, not a command" ;;
     llama-server\ *) echo "another program" ;;
     *) return 1 ;;
