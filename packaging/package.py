@@ -1,7 +1,7 @@
 """Makes a package from a finished binary: `package.py KIND BINARY OUT`.
 
 `binary` reads for which system a binary was built, and `contents` collects what each package contains beside it. Each
-kind has a module: `archive` and `wheel`. None of them compiles anything, and each gives the same bytes
+kind has a module: `archive`, `wheel` and `npm`. None of them compiles anything, and each gives the same bytes
 for the same input.
 """
 
@@ -10,12 +10,13 @@ import pathlib
 import sys
 
 import archive
+import npm
 import wheel
 from binary import Binary
 from contents import Contents
 from refusal import RefusedError
 
-KINDS = {"archive": archive.make, "wheel": wheel.make}
+KINDS = {"archive": archive.make, "wheel": wheel.make, "npm": npm.make}
 
 
 def main() -> int:
