@@ -1,7 +1,7 @@
 """Makes a package from a finished binary: `package.py KIND BINARY OUT`.
 
 `binary` reads for which system a binary was built, and `contents` collects what each package contains beside it. Each
-kind has a module: `archive`, `wheel` and `npm`. None of them compiles anything, and each gives the same bytes
+kind has a module: `archive`, `wheel`, `npm` and `debian`. None of them compiles anything, and each gives the same bytes
 for the same input.
 """
 
@@ -10,13 +10,14 @@ import pathlib
 import sys
 
 import archive
+import debian
 import npm
 import wheel
 from binary import Binary
 from contents import Contents
 from refusal import RefusedError
 
-KINDS = {"archive": archive.make, "wheel": wheel.make, "npm": npm.make}
+KINDS = {"archive": archive.make, "wheel": wheel.make, "npm": npm.make, "deb": debian.make}
 
 
 def main() -> int:

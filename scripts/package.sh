@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Makes a package from a finished binary. It compiles nothing, and the same binary gives the same bytes.
 #
-# usage: scripts/package.sh archive|wheel|npm BINARY OUT
+# usage: scripts/package.sh archive|wheel|npm|deb BINARY OUT
 #   BINARY: the program, built with `cargo build --locked --release --bin madang`; its head says for which system
 #   OUT:    the folder for the package
 set -eu
