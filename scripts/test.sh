@@ -9,7 +9,7 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
-all=(format lint docs wall actors tests templates failpoints proofs features examples benches commands browser clients)
+all=(format lint docs wall actors tests templates failpoints proofs features examples benches commands packages browser clients)
 target=${CARGO_TARGET_DIR:-target}
 logs=$target/test-logs
 mkdir -p "$logs"
@@ -162,6 +162,13 @@ benches() { run cargo test "${of_tests[@]}" --benches --no-run; }
 # Each command of README and docs, in a form that takes seconds.
 commands() { run scripts/run-commands.sh; }
 
+# Each package, made of the program that is built above, installed in a clean folder, and asked one question.
+packages() {
+    local program
+    program=$(cd "$target/debug" && pwd)/madang
+    run scripts/test-packages.sh "$program"
+}
+
 # The page: its pure parts in Node, then the whole in a browser, served by the mock and by the program that is built above.
 browser() {
     local page=server/browser program
@@ -227,6 +234,15 @@ missing_command() {
         python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || echo "python3 (3.11 or newer, with venv)"
         is_new_node || [ "$(uname -sm)" = "Linux x86_64" ] || echo "node (22.19 or newer)"
         ;;
+    packages)
+        local name
+        for name in npm node curl readelf dpkg-shlibdeps lintian qemu-x86_64; do
+            command -v $name >/dev/null || { echo "$name: scripts/setup.sh packages" && return; }
+        done
+        python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || echo "python3 (3.11 or newer, with venv)"
+        [ -e "$(scripts/packages-folder.sh)/complete" ] || echo "small Debian: scripts/setup.sh packages"
+        [ "$(id -u)" -eq 0 ] || echo "right to install a Debian package: be root"
+        ;;
     templates) [ -e "$(scripts/templates-folder.sh)/complete" ] || echo "chat templates of others: scripts/setup.sh templates" ;;
     format) cargo fmt --version >/dev/null 2>&1 || echo "cargo fmt" ;;
     lint) cargo clippy --version >/dev/null 2>&1 || echo "cargo clippy" ;;
@@ -282,7 +298,7 @@ for name in "${chosen[@]}"; do
     format | lint | docs | wall) ;;
     actors) needs_actors=1 ;;
     failpoints) needs_failpoints=1 ;;
-    tests | templates | proofs | features | examples | benches | browser | clients) needs_madang=1 ;;
+    tests | templates | proofs | features | examples | benches | packages | browser | clients) needs_madang=1 ;;
     commands) needs_madang=1 needs_actors=1 ;;
     *)
         echo "there is no suite \`$name\`; there are: ${all[*]}" >&2
