@@ -26,6 +26,8 @@ has_reason() {
     case $1 in
     "cargo clippy "* | "cargo test") echo "a suite runs this very line" ;;
     "cargo deny "* | "cargo machete"* | "cargo nextest "* | "cargo mutants"*) echo "a tool that a person installs" ;;
+    "uvx "* | "npx "* | "cargo install "*) echo "it brings a package that is published" ;;
+    "cargo build --locked --release --bin madang") echo "the suite packages takes the program of the build before it" ;;
     "cargo run -p madang-hello") echo "the suite examples runs this very line" ;;
     "cargo build --release --bin madang --features madang-cli/cuda") echo "it needs the CUDA toolkit" ;;
     *--bench\ NAME* | *OWNER/REPO* | *path/to/model* | *COMMAND*) echo "a pattern, not a command" ;;

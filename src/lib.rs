@@ -81,6 +81,7 @@ struct Readme;
 
 /// Compiles the examples of the pages.
 #[cfg(all(doctest, feature = "sqlite"))]
+#[doc = include_str!("../docs/crate.md")]
 #[doc = include_str!("../docs/embedding.md")]
 #[doc = include_str!("../docs/events.md")]
 #[doc = include_str!("../docs/tools.md")]
