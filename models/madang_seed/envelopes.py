@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Any
 
 MAX_BYTES = 2048
@@ -13,6 +14,7 @@ CANCELLED = {
     "expired": "the question expired without an answer",
     "unreachable": "nobody could be asked to confirm",
     "dismissed": "the user left before answering",
+    "withdrawn": "the turn ended before this began, so it was not run",
 }
 
 DISCARDED = {
@@ -39,19 +41,68 @@ def compact(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-def ok(data: Data) -> str:
-    """The envelope of a success, its largest list cut where it would be too long."""
-    whole = compact({"status": "ok", "data": data})
+def ok(data: Data, tool: str | None = None) -> str:
+    """The envelope of a success of this tool, cut as the runtime cuts it where it would be too long."""
+    whole = _success(data)
     if len(whole.encode()) <= MAX_BYTES:
         return whole
-    key = max((key for key in data if isinstance(data[key], list)), key=lambda key: len(compact(data[key]).encode()))
-    count = {} if "count" in data else {"count": len(data[key])}
-    for kept in range(len(data[key]) - 1, -1, -1):
-        cut = {**data, **count, key: data[key][:kept], "_truncated": True}
-        told = compact({"status": "ok", "data": cut})
+    hint = {"_hint": f"ask {_NARROWER[tool]} for the rest"} if tool in _NARROWER else {}
+    for cut in _cuts(data, tool):
+        told = _success({**cut, "_truncated": True, **hint})
         if len(told.encode()) <= MAX_BYTES:
             return told
     raise AssertionError("even the empty list is too long")
+
+
+def _success(data: Data) -> str:
+    return compact({"status": "ok", "data": data})
+
+
+# The tool that tells what had no room, and the tools whose lists can be read on.
+_NARROWER = {
+    "search_catalog": "query_protocol",
+    "list_active_habits": "get_habit",
+    "list_pages": "query_pages",
+    "create_page_with_blocks": "get_page_blocks",
+    "get_current_context": "get_block",
+    "switch_to_index": "list_pages",
+    "query_blocks": "get_block",
+    "get_page_blocks": "get_block",
+}
+_PAGED = frozenset("list_pages query_pages query_blocks get_page_blocks switch_to_index list_tracker_entries".split())
+_FEW_ENTRIES, _FEWEST_CHARS, _SOME_CHARS, _WHOLE_CHARS = 8, 12, 60, 40
+
+
+def _cuts(data: Data, tool: str | None) -> Iterator[Data]:
+    """The data with ever less in it: first texts are cut, then entries of the longest list are left out."""
+    lists = [key for key in data if isinstance(data[key], list)]
+    key = max(lists, key=lambda key: len(compact(data[key]).encode()))
+    fewest = _FEWEST_CHARS if len(data[key]) <= _FEW_ENTRIES else _SOME_CHARS
+    for chars in range(200, fewest - 1, -4):
+        yield {name: one if name.lower().endswith(_NAMES) else _shortened(one, chars) for name, one in data.items()}
+    total = len(data[key])
+    for kept in range(total - 1, -1, -1):
+        cut = {**data, key: data[key][:kept]}
+        if "count" not in data:
+            cut["count"] = total
+        if tool in _PAGED:
+            cut["next_offset" if "next_offset" in data else "nextOffset"] = kept
+        yield cut
+
+
+_NAMES = ("title", "name", "code")
+
+
+def _shortened(value: object, chars: int) -> object:
+    """A value whose long texts are cut, but for titles."""
+    if isinstance(value, str) and len(value) > max(_WHOLE_CHARS, chars):
+        note = f"…(+{len(value) - chars})"
+        return value[:chars] + note if len(note.encode()) < len(value[chars:].encode()) else value
+    if isinstance(value, list):
+        return [_shortened(item, chars) for item in value]
+    if isinstance(value, dict):
+        return {key: one if key.lower().endswith(_NAMES) else _shortened(one, chars) for key, one in value.items()}
+    return value
 
 
 def error(code: str, reason: str) -> str:
