@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 MAX_BYTES = 2048
@@ -44,18 +44,52 @@ def compact(value: object) -> str:
 def ok(data: Data, tool: str | None = None) -> str:
     """The envelope of a success of this tool, cut as the runtime cuts it where it would be too long."""
     whole = _success(data)
-    if len(whole.encode()) <= MAX_BYTES:
+    if _fits(whole):
         return whole
     hint = {"_hint": f"ask {_NARROWER[tool]} for the rest"} if tool in _NARROWER else {}
-    for cut in _cuts(data, tool):
-        told = _success({**cut, "_truncated": True, **hint})
-        if len(told.encode()) <= MAX_BYTES:
-            return told
-    raise AssertionError("even the empty list is too long")
+    key = max((key for key in data if isinstance(data[key], list)), key=lambda key: len(compact(data[key]).encode()))
+    total = len(data[key])
+
+    def with_texts(chars: int) -> str:
+        texts = {name: one if name.lower().endswith(_NAMES) else _shortened(one, chars) for name, one in data.items()}
+        return _success({**texts, "_truncated": True, **hint})
+
+    def with_entries(kept: int) -> str:
+        count = {} if "count" in data else {"count": total}
+        rest = {"next_offset" if "next_offset" in data else "nextOffset": kept} if tool in _PAGED else {}
+        return _success({**data, key: data[key][:kept], **count, **rest, "_truncated": True, **hint})
+
+    # Texts are cut first, down to what still says something, and entries are left out after that.
+    fewest = _FEWEST_CHARS if total <= _FEW_ENTRIES else _SOME_CHARS
+    return _longest(with_texts, fewest, _longest_text(data)) or _longest(with_entries, 0, total - 1)
+
+
+def _longest(write: Callable[[int], str], low: int, high: int) -> str:
+    """The longest text that fits, where a larger number makes a longer one; blank where none does."""
+    best = ""
+    while low <= high:
+        middle = (low + high) // 2
+        written = write(middle)
+        if _fits(written):
+            best, low = written, middle + 1
+        else:
+            high = middle - 1
+    return best
+
+
+def _fits(text: str) -> bool:
+    return len(text.encode()) <= MAX_BYTES
 
 
 def _success(data: Data) -> str:
     return compact({"status": "ok", "data": data})
+
+
+def _longest_text(value: object) -> int:
+    if isinstance(value, str):
+        return len(value)
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return max(map(_longest_text, inner), default=0)
 
 
 # The tool that tells what had no room, and the tools whose lists can be read on.
@@ -71,25 +105,6 @@ _NARROWER = {
 }
 _PAGED = frozenset("list_pages query_pages query_blocks get_page_blocks switch_to_index list_tracker_entries".split())
 _FEW_ENTRIES, _FEWEST_CHARS, _SOME_CHARS, _WHOLE_CHARS = 8, 12, 60, 40
-
-
-def _cuts(data: Data, tool: str | None) -> Iterator[Data]:
-    """The data with ever less in it: first texts are cut, then entries of the longest list are left out."""
-    lists = [key for key in data if isinstance(data[key], list)]
-    key = max(lists, key=lambda key: len(compact(data[key]).encode()))
-    fewest = _FEWEST_CHARS if len(data[key]) <= _FEW_ENTRIES else _SOME_CHARS
-    for chars in range(200, fewest - 1, -4):
-        yield {name: one if name.lower().endswith(_NAMES) else _shortened(one, chars) for name, one in data.items()}
-    total = len(data[key])
-    for kept in range(total - 1, -1, -1):
-        cut = {**data, key: data[key][:kept]}
-        if "count" not in data:
-            cut["count"] = total
-        if tool in _PAGED:
-            cut["next_offset" if "next_offset" in data else "nextOffset"] = kept
-        yield cut
-
-
 _NAMES = ("title", "name", "code")
 
 

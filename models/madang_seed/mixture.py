@@ -64,8 +64,8 @@ _LIFE: list[tuple[Turn, int, int]] = [
     (changing.correct_by_title, 2, 5),
     (changing.read_habit, 6, 7),
     (changing.read_entries, 7, 8),
-    (small_talk, 54, 50),
-    (question_back, 16, 12),
+    (small_talk, 54, 66),
+    (question_back, 16, 14),
 ]
 _NOTES: list[tuple[Turn, int, int]] = [
     (pages.open_page, 9, 7),
@@ -88,10 +88,10 @@ _NOTES: list[tuple[Turn, int, int]] = [
     (moving.back, 3, 2),
     (moving.forward, 3, 2),
     (moving.ping, 4, 2),
-    (question_back_about_notes, 26, 22),
+    (question_back_about_notes, 26, 25),
     (what_came_of_it, 0, 4),
 ]
-_KINDS = {"life": [*_LIFE, (what_came_of_it, 0, 1)], "notes": [*_NOTES, (small_talk, 50, 42)]}
+_KINDS = {"life": [*_LIFE, (what_came_of_it, 0, 1)], "notes": [*_NOTES, (small_talk, 50, 60)]}
 
 # Which toolkits there are, and whether the model is told. Where it is not told, there are both.
 _PRESENT = {("life",): 24, ("notes",): 31, ("life", "notes"): 45}
