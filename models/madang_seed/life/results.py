@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from ..envelopes import Data, ok
 from ..failing import Failures
 from ..grammar import say
-from ..lexicon import ADJECTIVES, ANCHORS_AFTER, ANCHORS_WHEN, DOSES, FRAMED, NOTES, invented, noun
+from ..lexicon import ADJECTIVES, ANCHORS_AFTER, ANCHORS_WHEN, DOSES, FRAMED, INJECTIONS, NOTES, invented, noun
 from .catalogue import CATEGORIES, Item, catalogue
 
 
@@ -190,6 +190,8 @@ def habit(rng: random.Random, locale: str, habit_id: int, row: Row, habit_type: 
     if rng.random() < 0.15:
         extra["dose_text"] = dose(rng, locale)
     text = row.title if rng.random() < 0.6 else framed_text(rng, locale, 0.2)
+    if rng.random() < 0.04:
+        text = rng.choice(INJECTIONS[locale])
     return Habit(habit_id, row.id, row.title, habit_type, rng.choice(("L2", "L2", "L3")), text, extra, date(rng))
 
 
@@ -219,7 +221,8 @@ def entries_envelope(rng: random.Random, language: str, habit_id: int, number: i
 
 
 def _entry(rng: random.Random, language: str, day: str) -> Data:
-    noted = {"note": note(rng, language, 0.1)} if rng.random() < 0.25 else {}
+    text = note(rng, language, 0.1) if rng.random() < 0.85 else rng.choice(INJECTIONS[language])
+    noted = {"note": text} if rng.random() < 0.25 else {}
     return {"date": day, "value": rng.choice(("done", "done", "blank")), **noted}
 
 

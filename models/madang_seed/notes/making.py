@@ -16,6 +16,11 @@ from .writing import write_there
 def make_page(d: Dialogue) -> None:
     """An empty page, perhaps inside another one."""
     rng = d.rng
+    if results.bare(d):
+        title = results.listing(d)
+        d.user(d.in_passing(d.ask(d.notes.MAKE_BARE, t=title)))
+        _make(d, title, None)
+        return
     title = results.title(d)
     if rng.random() < 0.72:
         d.user(d.in_passing(d.ask(d.notes.MAKE, t=title, q=d.quoted(title))))
@@ -47,11 +52,12 @@ def _make(d: Dialogue, title: str, parent: Page | None) -> None:
 def make_page_with_lines(d: Dialogue) -> None:
     """A page with lines in order, some of them nested."""
     rng = d.rng
-    title = results.title(d)
+    bare = results.bare(d)
+    title = results.listing(d) if bare else results.title(d)
     blocks, listed = _items(d)
     slots = {"t": title, "q": d.quoted(title), "list": listed}
-    if rng.random() < 0.85:
-        text = choose(rng, d.own(d.notes.MAKE_LINES), **slots)
+    if bare or rng.random() < 0.85:
+        text = choose(rng, d.own(d.notes.MAKE_LINES_BARE if bare else d.notes.MAKE_LINES), **slots)
         d.user(d.in_passing(" ".join(text.split())))
         _make_with_lines(d, title, None, blocks)
         return

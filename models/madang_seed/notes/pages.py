@@ -14,8 +14,9 @@ from .writing import write_here, write_there, write_to_picked
 
 def open_page(d: Dialogue) -> None:
     """A page is opened by its title."""
-    title = results.title(d)
-    d.user(d.in_passing(d.ask(d.notes.OPEN, t=title, q=d.quoted(title))))
+    bare = results.bare(d)
+    title = results.listing(d) if bare else results.title(d)
+    d.user(d.in_passing(d.ask(d.notes.OPEN_BARE if bare else d.notes.OPEN, t=title, q=d.quoted(title))))
     d.call("open_page", pageTitle=title)
     if goes_wrong(d, "open_page"):
         return
@@ -161,8 +162,9 @@ def read_page(d: Dialogue) -> None:
         if page is not None:
             read(d, page)
         return
-    title = results.title(d)
-    d.user(d.in_passing(d.ask(d.notes.READ, **names(d, title, "p"))))
+    bare = results.bare(d)
+    title = results.listing(d) if bare else results.title(d)
+    d.user(d.in_passing(d.ask(d.notes.READ_BARE if bare else d.notes.READ, **names(d, title, "p"))))
     find_page(d, title, lambda page: read(d, page))
 
 

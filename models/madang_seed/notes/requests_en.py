@@ -121,3 +121,10 @@ RENAME_NOTHING = ["<lead><ask>rename [a page|one of my pages|the page]<end>", "<
 DELETE_PAGE = ["<lead><ask><remove> the {p} <page><end>", "<lead><ask><remove> the <page> [{pq}|{pq}|{p}]<end>", "<ask><remove> the [whole|entire] [<page> {pq}|{p} <page>]<end>", "<ask><remove> page {pq}<end>", "I don't need the {p} <page> [anymore|any more|any longer][, delete it|. Delete it|, remove it]<end>", "the {p} <page> can go[, delete it|, remove it]<end>", "<ask><remove> my {p} <page><end>", "<ask>trash the {p} <page><end>"]
 DELETE_PAGE_HERE = ["<ask><remove> [this|the open|the current] <page><end>", "<ask><remove> this whole <page><end>"]
 DELETE_PAGE_THAT = ["<ask><remove> {o}<end>", "<ask><remove> [that page|that one|it]<end>"]
+
+# Lists and notes are named without the word page.
+OPEN_BARE = ["<lead><ask>[open|show me|pull up|bring up|show] my {t}<end>", "<want> [see|look at|open] my {t}<end>", "[can I see|let me see] my {t}<end>"]
+READ_BARE = ["<lead>what[ is|'s] on my {p}<end>", "<lead>what[ is|'s] [in|on] the {p}<end>", "<ask>[read|read me|read out|go through] my {p}<end>", "what did I [put on|write in|write on|note on] my {p}<end>"]
+ADD_BARE = ["<lead><ask>[add|put|write] {c} [to|on] my {p}<end>", "<lead><ask>[add|put] {c} [to|on] the {p}<end>", "<ask>[add|put|write] {cq} [to|on] my {p}<end>", "{c} [goes|should go|needs to go] on my {p}<end>", "my {p} needs {c}<end>", "<ask>[stick|pop|throw] {c} on my {p}<end>"]
+MAKE_BARE = ["<lead><ask>[make|create|start] [me |][a|a new] {t}<end>", "I need a [new |]{t}<end>", "<want> [make|start|create] [a|a new] {t}<end>"]
+MAKE_LINES_BARE = ["<lead><ask>[make|create|start] [a|a new] {t} with {list}<end>", "<lead><ask>[make|create] [a|a new] {t}: {list}", "[new |]{t}: {list}"]

@@ -125,3 +125,10 @@ RENAME_NOTHING = ["<lead>[페이지|문서] [이름|제목][을|] [바꿔<go>|�
 DELETE_PAGE = ["<lead>{p} <page>[를|] <bit><remove><end>", "<lead>{pq} <page>[를|] <remove><end>", "{p} <page>[를|] [통째로|아예|전체] <remove><end>", "[이제|더는|더 이상] {p} <page>[는|] [필요 없어|안 써|됐어], <remove>", "{pq:이라는} <page>[를|] <remove><end>", "<page> {pq} <remove>", "{p} 노트[를|] [통째로 |]<remove><end>", "[삭제|페이지 삭제][:| ]{p} 페이지"]
 DELETE_PAGE_HERE = ["[이|현재|지금|지금 열린|열린] <page>[를|] [통째로 |]<remove><end>"]
 DELETE_PAGE_THAT = ["{o} [거|것|페이지][를|] <remove><end>", "[그|그|방금 그] 페이지[를|] <remove><end>"]
+
+# Lists and notes are named without the word page.
+OPEN_BARE = ["<lead>[내 |]{t} [좀 |][보여<go>|열어<go>|띄워<go>|보자|볼래|열어]<end>", "{t} [어디 있지, |][열어줘|보여줘]", "나 {t} 좀 [봐야 해|보고 싶어|볼게][. 열어줘|]"]
+READ_BARE = ["<lead>[내 |]{p}에 [뭐 있어|뭐 적었지|뭐가 있지|뭐 적혀 있어|뭐 써 놨지|뭐 있더라|뭐 적어 놨어][?|]", "{p} [읽어<go>|내용 읽어<go>|내용 알려<go>|요약해<go>]<end>", "{p}에 [적은 거|있는 거|써 둔 거] [다 |]읽어<go>"]
+ADD_BARE = ["<lead>[내 |]{p}에 {c} <jot><end>", "<lead>{p}에 {c:을} [추가해<go>|적어<go>|넣어<go>|써<go>]<end>", "{p}에다[가|] {c} [적어<go>|추가해<go>|써<go>]<end>", "{p}에 {c}도 [추가해<go>|넣어<go>|적어<go>]<end>", "{p}에 {cq} <jot><end>", "{c} {p}에 [추가해<go>|넣어<go>|적어<go>]<end>"]
+MAKE_BARE = ["<lead>{t} [하나 |새로 |]만들어<go><end>", "{t}[를|을|] [만들고 싶어|하나 만들래|새로 쓰고 싶어]<end>"]
+MAKE_LINES_BARE = ["<lead>{t} [하나 |]만들어<go>[:|.] {list}", "{t} [만들어서|만들고] {list} [넣어<go>|적어<go>|써<go>]<end>", "{t}: {list} [이렇게 만들어줘|만들어줘|로 만들어줘]"]

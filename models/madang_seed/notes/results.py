@@ -59,6 +59,16 @@ def title(d: Dialogue) -> str:
     return words.title(d.rng, d.other_language(0.1), d.novelty)
 
 
+def bare(d: Dialogue) -> bool:
+    """Whether a page is named as a list or as notes, without the word page."""
+    return d.rng.random() < 0.22
+
+
+def listing(d: Dialogue) -> str:
+    """The title of a list or of notes."""
+    return words.listing(d.rng, d.language, 0.5 * d.novelty)
+
+
 def line(d: Dialogue) -> str:
     """A line in the language of the user, now and then in the other one."""
     return words.line(d.rng, d.other_language(0.1), d.novelty)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..failing import not_allowed
-from . import results
+from . import results, words
 from .results import Block, Page
 from .steps import broken, find_page, goes_wrong, names, pick_page, refused
 
@@ -36,6 +36,11 @@ def write_here(d: Dialogue) -> None:
 def add_to_page(d: Dialogue) -> None:
     """A line, or two, for a page that is named by its title."""
     rng = d.rng
+    if results.bare(d):
+        title, text = results.listing(d), words.short_line(rng, d.other_language(0.05), d.novelty)
+        d.user(d.in_passing(d.ask(d.notes.ADD_BARE, **names(d, title, "p"), **names(d, text, "c"))))
+        find_page(d, title, lambda page: add_line(d, page, text))
+        return
     title, text = results.title(d), results.line(d)
     slots = names(d, title, "p") | names(d, text, "c")
     if rng.random() < 0.84:
