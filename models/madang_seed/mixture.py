@@ -165,8 +165,16 @@ def _of_the_other(d: Dialogue) -> None:
 
 
 _CLEARLY: dict[str, list[Turn]] = {
-    "life": [list_habits, log, streak],
-    "notes": [pages.open_page, pages.list_pages, making.make_page, making.make_page_with_lines, pages.read_page],
+    "life": [list_habits, count_habits, log, streak, changing.end, changing.correct, wish],
+    "notes": [
+        pages.open_page,
+        pages.list_pages,
+        pages.read_page,
+        pages.rename_page,
+        pages.delete_page,
+        making.make_page,
+        making.make_page_with_lines,
+    ],
 }
 
 

@@ -186,7 +186,10 @@ def named_habit(d: Dialogue, templates: list[str]) -> Habit | None:
         fail(d, "list_active_habits")
         return None
     d.tool(results.list_envelope(active))
-    fitting = [one for one in active if said.lower().replace(" ", "") in one.title.lower().replace(" ", "")]
+    spelt = _spelt(said)
+    fitting = [one for one in active if spelt in _spelt(one.title)]
+    # A whole title is clear, even if another one has it in it.
+    fitting = [one for one in fitting if _spelt(one.title) == spelt][:1] or fitting
     if habit is not None and len(fitting) < 2:
         return habit
     if len(fitting) < 2:
@@ -200,6 +203,10 @@ def named_habit(d: Dialogue, templates: list[str]) -> Habit | None:
     place = spoken_place(d, active, habit)
     d.user(d.ask(d.phrases.PICK_ITEM[:2] if place else ["{t}", "{t}[.|!|]"], o=place or "", t=habit.title))
     return habit
+
+
+def _spelt(title: str) -> str:
+    return title.lower().replace(" ", "")
 
 
 def _meant(d: Dialogue, active: list[Habit]) -> tuple[Habit | None, str]:

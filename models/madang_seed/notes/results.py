@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..dialogue import Dialogue
 from ..envelopes import Data
+from ..lexicon import INJECTIONS
 from . import words
 from .ids import Ids
 
@@ -78,9 +79,10 @@ def page(d: Dialogue, named: str | None = None, *, is_directory: bool | None = N
     """A page, perhaps inside another one."""
     rng = d.rng
     parent = new_id(d) if rng.random() < 0.2 else None
+    own = rng.choice(INJECTIONS[d.language]) if rng.random() < 0.02 else title(d)
     return Page(
         new_id(d),
-        title(d) if named is None else named,
+        own if named is None else named,
         parent,
         rng.random() < 0.15 if is_directory is None else is_directory,
     )
