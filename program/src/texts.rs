@@ -109,8 +109,6 @@ pub(crate) enum Text<'a> {
     NotBegun,
     /// Another program holds the database, and the call only reads.
     ReadsBeside,
-    /// Counts the shown and all items.
-    Items { shown: u64, total: u64 },
     /// A model is being downloaded.
     Downloading { model: &'a str, size: &'a str },
     /// Another program downloads this file, and is waited for.
@@ -420,14 +418,6 @@ impl Text<'_> {
                 UiLanguage::En => format!(
                     "The head that was kept vouches for the first {vouched_for} transitions. Not checked: whether anything after them was cut off or rewritten. The texts of the chat and the application's own tables are not in the chain."
                 ),
-            },
-            Self::Items { shown, total } => match locale {
-                UiLanguage::Ko if shown == total => format!("{total}개"),
-                UiLanguage::Ko => format!("{total}개 중 {shown}개"),
-                UiLanguage::En if shown == total => {
-                    format!("{total} item{}", if total == 1 { "" } else { "s" })
-                }
-                UiLanguage::En => format!("{shown} of {total} items"),
             },
         }
     }

@@ -18,8 +18,11 @@
 //!
 //! - [`life`]: a catalogue of habits, and the habits that a person keeps.
 //! - [`notes`]: pages of nested blocks, mirrored as Markdown files.
+//!
+//! [`summary`] says in a line what a call gave.
 
 mod category;
 pub mod life;
 pub mod notes;
 mod parts;
+pub mod summary;

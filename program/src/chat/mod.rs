@@ -4,7 +4,7 @@
 //! `Screen`: `terminal` for a person, `lines` for a pipe or a program. In a terminal, `editor`
 //! reads the turns, `asking` the keys that answer, and `by_line` the answers that need a line. The
 //! texts of models and tools never reach the terminal raw: `wrap` and `flow` break and mark their
-//! rows, `pages` splits long questions, and `words` and `summary` describe calls.
+//! rows, `pages` splits long questions, and `summary` describes calls.
 //!
 //! ```text
 //! editor --text--> talk --send--> Session
@@ -31,7 +31,6 @@ mod summary;
 mod talk;
 mod terminal;
 mod typed_json;
-mod words;
 mod wrap;
 
 use std::io::{self, IsTerminal};
