@@ -166,6 +166,14 @@ impl Text<'_> {
                     "이 모델이 도구를 부르는 고유한 방식은 아직 몰라서 JSON으로 부르게 합니다. 도구를 잘못 부르거나 호출을 답처럼 보여 줄 수 있습니다."
                         .to_owned()
                 }
+                (UiLanguage::Ko, Caveat::Demonstration) => {
+                    "습관과 노트 도구만 아는 아주 작은 데모 모델입니다. 실제 모델을 쓰려면 --hf OWNER/REPO 나 --model PATH 를 주세요 (madang chat --hf OWNER/REPO)."
+                        .to_owned()
+                }
+                (UiLanguage::En, Caveat::Demonstration) => {
+                    "this is a very small demonstration model, which knows only the tools for habits and notes; for real work take a model with --hf OWNER/REPO or --model PATH (madang chat --hf OWNER/REPO)"
+                        .to_owned()
+                }
                 (UiLanguage::Ko | UiLanguage::En, caveat) => caveat.to_string(),
             },
             Self::NewSession(id) => match locale {
