@@ -19,9 +19,11 @@
 //! - [`life`]: a catalogue of habits, and the habits that a person keeps.
 //! - [`notes`]: pages of nested blocks, mirrored as Markdown files.
 //!
-//! [`summary`] says in a line what a call gave.
+//! [`demonstration`] has a model that knows these tools, and [`summary`] says in a line what a call
+//! gave.
 
 mod category;
+pub mod demonstration;
 pub mod life;
 pub mod notes;
 mod parts;
