@@ -41,12 +41,13 @@ docs() {
 }
 
 # The walls: `actors` and `parser` need no C or C++, and `actors` without its feature no schemas. The library alone brings no program
-# and no llama.cpp.
+# and no llama.cpp, and neither do the toolkits.
 wall() {
     names_none madang-actors 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev --features schema || return 1
     names_none madang-parser 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev || return 1
     names_none madang-actors 'schemars.*' -e normal || return 1
-    names_none madang '(clap|rustyline|crossterm|reqwest)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite
+    names_none madang '(clap|rustyline|crossterm|reqwest)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite || return 1
+    names_none madang-toolkits '.*llama.*' -e normal
 }
 
 # Fails where the tree of a package, by these options of `cargo tree`, names a crate that matches the pattern as a whole.
@@ -106,6 +107,7 @@ features() {
     run cargo check -p madang-mcp --no-default-features || return 1
     run cargo check -p madang-mcp --no-default-features --features http || return 1
     run cargo check -p madang-server --no-default-features --features mcp || return 1
+    run cargo check -p madang-toolkits || return 1
     run cargo check -p madang-cli --no-default-features || return 1
     run cargo check -p madang-eval --no-default-features || return 1
     oldest_sqlite

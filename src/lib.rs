@@ -74,11 +74,6 @@ pub use session::handle::Session;
 pub use turn::handle::Turn;
 pub use user::User;
 
-/// Compiles the README's examples.
-#[cfg(all(doctest, feature = "bundled-model", feature = "remote", feature = "sqlite"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
-
 /// Compiles the examples of the pages.
 #[cfg(all(doctest, feature = "sqlite"))]
 #[doc = include_str!("../docs/crate.md")]

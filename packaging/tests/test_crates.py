@@ -51,10 +51,10 @@ class Crates(unittest.TestCase):
             self.assertEqual([link for link in links if not link.startswith("https://docs.rs/madang")], [], name)
 
     def test_none_carries_tests_or_training(self) -> None:
-        """Its sources, its README, its licences, and for the library the model."""
+        """Its sources, its README, its licences, and for the library its pages."""
         usual = r"src/.*|README\.md|LICENSE-\w+|Cargo\.(toml|toml\.orig|lock)|\.cargo_vcs_info\.json"
         pages = {f"docs/{page}.md" for page in ("crate", "embedding", "events", "tools")}
-        more = {"madang": pages | {"models/madang-seed.gguf"}, "madang-server": {"openapi.json"}}
+        more = {"madang": pages, "madang-server": {"openapi.json"}}
         for name, files in self.files.items():
             with self.subTest(name):
                 tests = {file for file in files if re.search(r"(^|/)tests(/|\.rs$)", file)}

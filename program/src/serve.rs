@@ -70,7 +70,8 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let mirror = notes::mirror(&store, &wanted.tools, wanted.locale)?;
     let limits = Limits { decision_timeout: wanted.decision_timeout, ..Limits::default() };
     // The language of this machine says nothing about the persons elsewhere.
-    let builder = setup::builder(store.clone(), &wanted.tools.toolkits, None).limits(limits);
+    let builder = setup::builder_for(&model, store.clone(), &wanted.tools.toolkits, None);
+    let builder = builder.limits(limits);
     let builder = builder.tools(mcp.iter().flat_map(McpServers::tools));
     let builder = wanted.tools.time_zone.iter().cloned().fold(builder, Builder::time_zone);
     // Before the runtime, which tells the recorder that it finds.

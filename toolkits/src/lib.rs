@@ -28,3 +28,8 @@ pub mod life;
 pub mod notes;
 mod parts;
 pub mod summary;
+
+/// Compiles the example of the README.
+#[cfg(all(doctest, feature = "bundled-model"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -54,7 +54,7 @@ pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     let servers = mcp::servers(&wanted.mcp).await?;
     let store = setup::store(&wanted.tools.database, &wanted.tools.toolkits).await?;
     let mirror = notes::mirror(&store, &wanted.tools, wanted.language.first())?;
-    let builder = setup::builder(store, &wanted.tools.toolkits, wanted.language.tag());
+    let builder = setup::builder_for(&model, store, &wanted.tools.toolkits, wanted.language.tag());
     let builder = builder.tools(servers.iter().flat_map(McpServers::tools));
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let talked = Box::pin(talk(&runtime, &wanted, &name)).await;

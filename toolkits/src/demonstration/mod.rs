@@ -17,11 +17,16 @@
 //!            a placeholder; rendering: the text
 //! ```
 //!
+#![cfg_attr(feature = "bundled-model", doc = "[`load`] loads the model that comes with Madang.")]
+#![cfg_attr(not(feature = "bundled-model"), doc = "The feature `bundled-model` includes a model.")]
+//!
 //! Invariants:
 //! - No placeholder reaches a reader.
 //! - Any other answer is passed on as the model wrote it.
 //! - The model is offered only tools that it was trained on.
 
+#[cfg(feature = "bundled-model")]
+mod bundled;
 mod deeds;
 mod model;
 mod offered;
@@ -31,4 +36,6 @@ mod prompt;
 mod rendering;
 mod speech;
 
+#[cfg(feature = "bundled-model")]
+pub use bundled::{load, load_file, load_with};
 pub use model::Demonstration;
