@@ -17,6 +17,7 @@ use tracing::debug;
 use crate::{
     args::Serve,
     failure::Failure,
+    language::UiLanguage,
     mcp, metrics,
     model::Model,
     notes, output,
@@ -50,6 +51,8 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let model = Model::load(&wanted.which, wanted.locale).await?;
     let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
+    let languages = [UiLanguage::Ko, UiLanguage::En];
+    let about_model = languages.map(|language| (language, sentences(&model.caveats(language))));
     let mut predecessor = Predecessor { until, signals: &mut signals };
     let mut bound = Vec::new();
     for address in wanted.listen.iter().chain(&wanted.metrics) {
@@ -79,6 +82,10 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let memory = SqliteMemory::open(runtime.clone()).await.map_err(Failure::of)?;
     let (options, secret) = options(&wanted, (&path, tokens), store, memory, &name)?;
+    let options = about_model
+        .into_iter()
+        .filter(|(_, words)| !words.is_empty())
+        .fold(options, |options, (language, words)| options.about_model(language.locale(), words));
     let options = measured
         .iter()
         .cloned()
@@ -126,6 +133,17 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     }
     has_said?;
     served.map_err(Failure::of)
+}
+
+/// Writes notices as sentences that follow one another.
+fn sentences(notices: &[String]) -> String {
+    let sentence = |notice: &String| {
+        let mut letters = notice.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let end = if notice.ends_with('.') { "" } else { "." };
+        format!("{first}{}{end}", letters.as_str())
+    };
+    notices.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
 /// The process that may still hold what this one needs.

@@ -5,6 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc};
 use madang::{
     SessionId, UserId,
     approval::Digest,
+    language::Locale,
     ledger::{AuditError, Audited},
     store::StoreError,
     tool::BoxFuture,
@@ -71,6 +72,8 @@ pub(crate) struct Extras {
     pub(crate) metrics: Option<Arc<RenderMetrics>>,
     pub(crate) hides_page: bool,
     pub(crate) assets: Option<PathBuf>,
+    /// What a new chat says of the model, by language.
+    pub(crate) about_model: Vec<(Locale, String)>,
 }
 
 /// Checks the ledger of a session.
@@ -94,6 +97,15 @@ impl ServerOptions {
     #[must_use]
     pub fn model(mut self, name: impl Into<Arc<str>>) -> Self {
         self.model = Some(name.into());
+        self
+    }
+
+    /// Adds a sentence to what the page says in a new chat, in the page's language: what a person
+    /// should know of the model, such as that it is a demonstration. The page is in Korean and
+    /// English.
+    #[must_use]
+    pub fn about_model(mut self, language: Locale, sentence: impl Into<String>) -> Self {
+        self.extras.about_model.push((language, sentence.into()));
         self
     }
 
@@ -220,6 +232,7 @@ impl fmt::Debug for Extras {
             .field("has_metrics", &self.metrics.is_some())
             .field("hides_page", &self.hides_page)
             .field("assets", &self.assets)
+            .field("about_model", &self.about_model)
             .finish()
     }
 }

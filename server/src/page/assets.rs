@@ -2,7 +2,8 @@
 
 use std::{borrow::Cow, path::Path};
 
-use madang::approval::Digest;
+use madang::{approval::Digest, language::Locale};
+use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::files::FILES;
@@ -55,28 +56,46 @@ impl Asset {
 }
 
 impl Assets {
-    /// Takes the files of the program.
-    pub(crate) fn new() -> Self {
+    /// Takes the files of the program, with these sentences in the words of a new chat.
+    pub(crate) fn new(about_model: &[(Locale, String)]) -> Self {
+        let files = FILES.iter().map(|(name, bytes)| {
+            let sentences = about_model
+                .iter()
+                .filter(|(language, _)| *name == format!("texts.{}.json", language.language()));
+            let bytes = sentences.fold(Cow::Borrowed(*bytes), |bytes, (_, sentence)| {
+                with_sentence(&bytes, sentence).map_or(bytes, Cow::Owned)
+            });
+            (*name, bytes)
+        });
+        let files: Vec<_> = files.collect();
         let mut all = Sha256::new();
-        for (name, bytes) in FILES {
+        for (name, bytes) in &files {
             all.update(format!("{name}\0{}\0", bytes.len()));
             all.update(bytes);
         }
         let version = hex(all)[..16].to_owned();
-        let file = |(name, bytes): &(&'static str, &'static [u8])| match *name {
+        let file = |(name, bytes): (&'static str, Cow<'static, [u8]>)| match name {
             "index.html" => {
-                let text = String::from_utf8_lossy(bytes);
+                let text = String::from_utf8_lossy(&bytes);
                 let text = text.replace(&format!("\"{FOLDER}"), &format!("\"{FOLDER}{version}/"));
-                Asset::new(*name, text.into_bytes())
+                Asset::new(name, text.into_bytes())
             }
-            name => Asset::new(name, *bytes),
+            name => Asset::new(name, bytes),
         };
-        Self { files: FILES.iter().map(file).collect(), version }
+        Self { files: files.into_iter().map(file).collect(), version }
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Asset> {
         self.files.iter().find(|file| file.name == name).cloned()
     }
+}
+
+/// Adds a sentence to what the words of the page say in a new chat.
+fn with_sentence(words: &[u8], sentence: &str) -> Option<Vec<u8>> {
+    let mut words: Value = serde_json::from_slice(words).ok()?;
+    let text = words.pointer_mut("/chat/empty")?;
+    *text = Value::from(format!("{} {sentence}", text.as_str()?));
+    Some(words.to_string().into_bytes())
 }
 
 /// Reads a file of a folder, for work on it. Returns `None` if there is none, or if its name leads
