@@ -120,6 +120,14 @@ impl Store for Beside {
         self.record.sessions(user, page)
     }
 
+    fn summary<'a>(
+        &'a self,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionSummary>, StoreError>> {
+        self.record.summary(user, session)
+    }
+
     fn submitted<'a>(
         &'a self,
         session: &'a SessionId,

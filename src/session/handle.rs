@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
+    port::{LedgerFilter, LedgerRow, SessionSummary, SessionTitle, Store, StoreError, Write},
     protocol::{
         ApprovalRequest, Bound, CallId, Decision, DecisionError, EffectResolution, EventKind,
         FeedCursor, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
@@ -160,6 +160,44 @@ impl Session {
     /// [`Error`] says why the chat was not cleared.
     pub async fn clear(&self) -> Result<(), Error> {
         self.request(|reply| SessionRequest::Clear { reply }).await
+    }
+
+    /// Gives the chat this title, with which it is listed from now on. `None` takes it back, and the
+    /// title is made of a text again. It changes nothing else: the chat keeps its place in the list,
+    /// no event is published, and a running turn goes on.
+    ///
+    /// ```
+    /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+    /// use madang::store::SessionTitle;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([ScriptedCompletion::text("Sleep.")]);
+    /// # let runtime = madang::Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
+    ///
+    /// let session = runtime.user("kim")?.session("chat-1").await?;
+    /// session.send("What helps me sleep?").await?.text().await?;
+    /// session.rename(SessionTitle::new("Sleep")?).await?;
+    /// assert_eq!(session.summary().await?.unwrap().title, "Sleep");
+    /// # Ok(runtime.shutdown().await?)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the title could not be written.
+    pub async fn rename(&self, title: impl Into<Option<SessionTitle>>) -> Result<(), Error> {
+        let session = self.id().clone();
+        let user = self.user().clone();
+        let titled = Write::Titled { session, user, title: title.into() };
+        Ok(self.runtime.context.store.write(vec![titled]).await?)
+    }
+
+    /// Reads the summary with which the chat is listed, and does not wake it. Returns `None` if it
+    /// is not listed, because it has no message of the user.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the store cannot be read.
+    pub async fn summary(&self) -> Result<Option<SessionSummary>, Error> {
+        Ok(self.store().summary(self.user(), self.id()).await?)
     }
 
     /// Returns the view that a screen shows, with all entries of the chat. [`view`](Self::view)

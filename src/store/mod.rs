@@ -30,8 +30,8 @@ pub mod port;
 pub mod sql;
 
 pub use madang_actors::port::{
-    InvalidPageSize, InvalidSessionCursor, Reader, SessionCursor, SessionPage, SessionSummary,
-    Store, StoreError, Transaction,
+    InvalidPageSize, InvalidSessionCursor, InvalidTitle, Reader, SessionCursor, SessionPage,
+    SessionSummary, SessionTitle, Store, StoreError, Transaction,
 };
 /// The version of sqlx with which tools and migrations of an application are written.
 #[cfg(feature = "sqlite")]

@@ -16,8 +16,8 @@ pub use madang_actors::{
         BoxFuture, ConnectionType, Damaged, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, Occupied, OpenTurn, Owner, PartSize, ROW_BYTES, Reader,
         RecordedDecision, SelectedCalls, SessionLedger, SessionPage, SessionRow, SessionSummary,
-        Store, StoreError, StoredEnd, StoredEntry, StoredSession, StoredTurn, SubmittedTurn,
-        TemporaryChat, Transaction, TranscriptPart, TranscriptRow, TurnStep, UnfinishedPart, Write,
-        session_title, stored_bytes, stored_turn_bytes,
+        SessionTitle, Store, StoreError, StoredEnd, StoredEntry, StoredSession, StoredTurn,
+        SubmittedTurn, TemporaryChat, Transaction, TranscriptPart, TranscriptRow, TurnStep,
+        UnfinishedPart, Write, session_title, stored_bytes, stored_turn_bytes,
     },
 };

@@ -75,6 +75,16 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
         self.read(|| format!("reads {session} from {from}"), read)
     }
 
+    /// Reads the summary of a chat.
+    fn summary<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<Option<SessionSummary>>> {
+        self.read(|| format!("sums up {session}"), of.summary(user, session))
+    }
+
     /// Returns the turn that was submitted with a key.
     fn submitted<'a>(
         &'a self,
@@ -256,6 +266,14 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         page: &'a SessionPage,
     ) -> BoxFuture<'a, Read<Vec<SessionSummary>>> {
         self.store.sessions(user, page)
+    }
+
+    fn summary<'a>(
+        &'a self,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<Option<SessionSummary>>> {
+        self.steps.summary(&self.store, user, session)
     }
 
     fn submitted<'a>(

@@ -24,6 +24,7 @@ mod recorded_decision;
 mod resource;
 mod room;
 mod session_list;
+mod session_title;
 mod store;
 mod store_error;
 mod tool;
@@ -49,6 +50,7 @@ pub use session_list::{
     InvalidPageSize, InvalidSessionCursor, SessionCursor, SessionPage, SessionSummary,
     session_title,
 };
+pub use session_title::{InvalidTitle, SessionTitle};
 pub use store::{
     ConnectionType, LedgerRow, Reader, SessionRow, Store, StoredSession, TemporaryChat,
     Transaction, Write,

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::{
     BoxFuture, Forget, ForgetError, Forgotten, InterruptedSession, LedgerFilter, Occupancy,
-    OpenTurn, PartSize, SessionPage, SessionSummary, StoreError, StoredTurn, SubmittedTurn,
-    TranscriptPart, TurnStep,
+    OpenTurn, PartSize, SessionPage, SessionSummary, SessionTitle, StoreError, StoredTurn,
+    SubmittedTurn, TranscriptPart, TurnStep,
 };
 use crate::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Seal, SealKeys, Transition},
@@ -85,8 +85,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// one moment are ordered by the names of their sessions.
     fn interrupted(&self) -> BoxFuture<'_, Result<Vec<InterruptedSession>, StoreError>>;
 
-    /// Returns the temporary chats that have a text, in the order of their ids, and at most `most`
-    /// of them. A chat is no longer listed after its texts are erased, so a caller that erases each
+    /// Returns the temporary chats that have a text or a title, in the order of their ids, and at
+    /// most `most` of them. A chat is no longer listed after its texts are erased, so a caller that erases each
     /// part comes to an end.
     fn temporary(&self, most: usize) -> BoxFuture<'_, Result<Vec<TemporaryChat>, StoreError>>;
 
@@ -98,6 +98,14 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         user: &'a UserId,
         page: &'a SessionPage,
     ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>>;
+
+    /// Returns the summary with which a session is listed among the chats of this user. Returns
+    /// `None` if it is not: it has no message of the user, or is not this user's.
+    fn summary<'a>(
+        &'a self,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionSummary>, StoreError>>;
 
     /// Returns the turn that was submitted to this session under this key.
     fn submitted<'a>(
@@ -216,6 +224,16 @@ pub enum Write {
         user: UserId,
         /// The moment at which it was opened.
         at: Timestamp,
+    },
+    /// The user gives the chat a title. Refused if the session is not this user's. An erasure of
+    /// the chat's texts takes it away.
+    Titled {
+        /// The session of the chat.
+        session: SessionId,
+        /// The user that owns it.
+        user: UserId,
+        /// The title; `None` for the one that is made of a text.
+        title: Option<SessionTitle>,
     },
     /// The chat of the session is temporary: its texts are to be erased. Writing it again changes
     /// nothing.

@@ -103,6 +103,7 @@ impl MistakenSteps {
             Write::Revoke { .. } => self.makes(Mistake::StoreForgetsRevocations, 1),
             Write::Turn { .. }
             | Write::Session { .. }
+            | Write::Titled { .. }
             | Write::Temporary { .. }
             | Write::Erased { .. }
             | Write::Call { .. } => false,

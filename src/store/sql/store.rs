@@ -246,6 +246,17 @@ impl Store for SqliteStore {
         })
     }
 
+    fn summary<'a>(
+        &'a self,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionSummary>, StoreError>> {
+        Box::pin(async {
+            let mut reader = self.0.own_reader().await?;
+            session_list::one(&mut reader.own(&self.0.keys), user, session).await
+        })
+    }
+
     fn submitted<'a>(
         &'a self,
         session: &'a SessionId,

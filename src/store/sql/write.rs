@@ -10,7 +10,7 @@ use super::{
 };
 use madang_actors::{
     ledger::{SealKeys, Transition},
-    port::{LedgerFilter, StoreError, TurnStep, Write},
+    port::{LedgerFilter, SessionTitle, StoreError, TurnStep, Write},
     protocol::{CallId, Content, IdempotencyKey, SessionId, Timestamp, Usage, UserId},
 };
 
@@ -31,7 +31,8 @@ pub(super) async fn write(
             sent = index;
         }
         let added = match write {
-            Write::Temporary { .. }
+            Write::Titled { .. }
+            | Write::Temporary { .. }
             | Write::TurnStarted { .. }
             | Write::Turn { .. }
             | Write::TurnEnded { .. }
@@ -83,6 +84,7 @@ async fn send(own: &mut Own<'_>, script: &mut Script, writes: &[Write]) -> Resul
 fn describe(writes: &[Write]) -> String {
     let what = |write: &Write| match write {
         Write::Session { session, user, .. } => format!("session {session} is {user}'s"),
+        Write::Titled { session, user, .. } => format!("session {session} is {user}'s to name"),
         Write::Temporary { session } => format!("there is session {session}"),
         Write::Erased { session } => format!("session {session} is a temporary chat"),
         Write::TurnStarted { session, turn, .. } => {
@@ -116,6 +118,11 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
             );
             script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
             script.bind(keys.owner(session, user, *at).map(String::from));
+        }
+        Write::Titled { session, user, title } => {
+            script.statement("UPDATE madang_sessions SET title = ? WHERE session = ? AND user = ?");
+            script.bind(title.as_ref().map(SessionTitle::to_string));
+            script.bind(session.as_str()).bind(user.as_str());
         }
         Write::Temporary { session } => {
             script.statement("UPDATE madang_sessions SET is_temporary = 1 WHERE session = ?");
@@ -205,7 +212,8 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
 /// Returns whether a fact reads what the facts that the script holds back have written.
 fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
     match write {
-        Write::Temporary { .. }
+        Write::Titled { .. }
+        | Write::Temporary { .. }
         | Write::Turn { .. }
         | Write::TurnEnded { .. }
         | Write::Message { .. } => false,
@@ -215,7 +223,10 @@ fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
             let may_find_none = |write: &Write| {
                 matches!(
                     write,
-                    Write::Temporary { .. } | Write::Turn { .. } | Write::TurnEnded { .. }
+                    Write::Titled { .. }
+                        | Write::Temporary { .. }
+                        | Write::Turn { .. }
+                        | Write::TurnEnded { .. }
                 )
             };
             held.iter().any(may_find_none)

@@ -33,7 +33,7 @@ impl MemoryTransaction {
             }
         }
         let table = self.table(session);
-        (table.erased_to, table.last_at) = (Some(last), Some(None));
+        (table.erased_to, table.last_at, table.title) = (Some(last), Some(None), Some(None));
         self.uncount(session, bytes);
         Ok(())
     }

@@ -12,8 +12,8 @@ use madang_actors::{
     ledger::{ChainEnd, Link},
     port::{
         InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, PartSize, SelectedCalls, SessionRow,
-        StoreError, StoredEnd, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat,
-        TranscriptPart, TranscriptRow, UnfinishedPart,
+        SessionTitle, StoreError, StoredEnd, StoredSession, StoredTurn, SubmittedTurn,
+        TemporaryChat, TranscriptPart, TranscriptRow, UnfinishedPart,
     },
     protocol::{
         Approval, CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId,
@@ -40,6 +40,8 @@ pub(super) struct SessionTable {
     /// The moment by which the session is listed, if it is. The outer `None` means that this layer
     /// does not change it.
     pub(super) last_at: Option<Option<Timestamp>>,
+    /// The title that its user gave it. The outer `None` means that this layer does not change it.
+    pub(super) title: Option<Option<SessionTitle>>,
     /// Whether its chat is temporary.
     pub(super) is_temporary: bool,
     /// The number up to which its entries are erased. `None` if this layer does not change it.
@@ -154,11 +156,13 @@ impl Layer {
         open.into_iter().map(|(_, interrupted)| interrupted).collect()
     }
 
-    /// Lists at most `most` temporary chats that have a text.
+    /// Lists at most `most` temporary chats that have a text or a title.
     pub(super) fn temporary(&self, most: usize) -> Vec<TemporaryChat> {
         let tables = self.sessions.iter().filter(|(_, table)| table.is_temporary);
         let with_text = tables.filter(|(_, table)| {
-            table.shown().any(|(_, entry)| matches!(entry, Entry::Message(_)))
+            let mut shown = table.shown();
+            matches!(table.title, Some(Some(_)))
+                || shown.any(|(_, entry)| matches!(entry, Entry::Message(_)))
         });
         let mut chats: Vec<_> = with_text
             .filter_map(|(session, table)| {
@@ -286,6 +290,7 @@ impl SessionTable {
     fn absorb(&mut self, newer: Self) {
         self.opened = newer.opened.or_else(|| self.opened.take());
         self.last_at = newer.last_at.or(self.last_at);
+        self.title = newer.title.or_else(|| self.title.take());
         self.is_temporary |= newer.is_temporary;
         self.erased_to = newer.erased_to.or(self.erased_to);
         self.turns.extend(newer.turns);

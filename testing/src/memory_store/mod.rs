@@ -232,6 +232,14 @@ impl Store for MemoryStore {
         Box::pin(async { Ok(self.0.read(|committed| committed.session_list(user, page))) })
     }
 
+    fn summary<'a>(
+        &'a self,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionSummary>, StoreError>> {
+        Box::pin(async { Ok(self.0.read(|committed| committed.listed(user, session))) })
+    }
+
     fn submitted<'a>(
         &'a self,
         session: &'a SessionId,

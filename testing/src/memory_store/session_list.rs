@@ -22,6 +22,13 @@ impl Layer {
         summaries
     }
 
+    /// Sums up one session of a user. Returns `None` if it is not listed.
+    pub(super) fn listed(&self, user: &UserId, session: &SessionId) -> Option<SessionSummary> {
+        let table = self.sessions.get(session)?;
+        self.summary(session, table)
+            .filter(|_| table.opened.as_ref().is_some_and(|(owner, _)| owner == user))
+    }
+
     /// Sums up a session. Returns `None` if it is not listed.
     fn summary(&self, session: &SessionId, table: &SessionTable) -> Option<SessionSummary> {
         let ((_, opened_at), last_at) = (table.opened.as_ref()?, table.last_at.flatten()?);
@@ -39,7 +46,10 @@ impl Layer {
             opened_at: *opened_at,
             last_at,
             last: self.last_cursor(table),
-            title: table.first_text().map_or_else(String::new, session_title),
+            title: match &table.title {
+                Some(Some(given)) => given.to_string(),
+                Some(None) | None => table.first_text().map_or_else(String::new, session_title),
+            },
             open_turn,
             waits,
         })

@@ -94,6 +94,14 @@ impl MemoryTransaction {
     fn apply(&mut self, write: &Write) -> Result<(), StoreError> {
         match write {
             Write::Session { session, user, at } => self.open_session(session, user, *at),
+            Write::Titled { session, user, title } => {
+                let owner = self.find(session, |table| table.opened.clone());
+                if owner.is_none_or(|(owner, _)| owner != *user) {
+                    return Err(StoreError::refused(format!("session {session} is not {user}'s")));
+                }
+                self.table(session).title = Some(title.clone());
+                Ok(())
+            }
             Write::Temporary { session } => {
                 self.must_be_open(session)?;
                 self.table(session).is_temporary = true;
