@@ -9,6 +9,7 @@
 
 mod admission;
 mod conversation;
+mod deletion;
 mod dismissal;
 mod dispatch;
 mod dropped;

@@ -144,7 +144,8 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
     /// afterwards, even if no rows were left.
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>>;
 
-    /// Returns what is kept of the chains of forgotten users, in the order of their ids.
+    /// Returns what is kept of the chains of forgotten users and deleted sessions, in the order of
+    /// their ids.
     fn erased(&self) -> BoxFuture<'_, Result<Vec<ErasedChain>, StoreError>>;
 
     /// Ends the store after everything else has ended. Files are closed and locks released.
@@ -247,6 +248,18 @@ pub enum Write {
     Erased {
         /// The session of the chat.
         session: SessionId,
+    },
+    /// The user deletes the session: its texts, its calls and its name are erased, and the store no
+    /// longer counts their bytes. An [`ErasedChain`] of it stays, without the name of a user. Its id
+    /// is free afterwards, for every user. Refused if the session is not this user's, or if a turn
+    /// or a call of it has not ended.
+    Deleted {
+        /// The session that is deleted.
+        session: SessionId,
+        /// The user that owns it.
+        user: UserId,
+        /// The moment of the deletion.
+        at: Timestamp,
     },
     /// A turn began. Refused if another is open, or if another was submitted under the same key.
     TurnStarted {

@@ -33,6 +33,9 @@ pub enum Error {
     /// The session belongs to another user.
     #[error("session {0} belongs to another user")]
     Foreign(SessionId),
+    /// The session was deleted.
+    #[error("the session was deleted")]
+    Deleted,
     /// A text is empty after trimming.
     #[error("the text is empty")]
     Empty,

@@ -106,6 +106,7 @@ impl MistakenSteps {
             | Write::Titled { .. }
             | Write::Temporary { .. }
             | Write::Erased { .. }
+            | Write::Deleted { .. }
             | Write::Call { .. } => false,
         };
         (!is_left_out).then_some(write)

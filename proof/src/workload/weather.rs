@@ -154,6 +154,7 @@ impl fmt::Display for Names<'_> {
                 Write::Titled { session, .. } => write!(f, "[{session}: titled]")?,
                 Write::Temporary { session } => write!(f, "[{session}: temporary]")?,
                 Write::Erased { session } => write!(f, "[{session}: erased]")?,
+                Write::Deleted { session, .. } => write!(f, "[{session}: deleted]")?,
                 Write::TurnStarted { session, turn, .. } => {
                     write!(f, "[{session}: turn {turn} begins]")?;
                 }

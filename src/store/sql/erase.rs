@@ -19,7 +19,7 @@ const TEMPORARY: &str = "SELECT its.session, its.user FROM madang_sessions AS it
     ORDER BY its.session LIMIT $1";
 
 /// What the texts of a session count: those of its messages, and the instructions of its turns.
-const UNCOUNT: &str = "UPDATE madang_stored SET bytes = bytes \
+pub(super) const UNCOUNT: &str = "UPDATE madang_stored SET bytes = bytes \
     - (SELECT coalesce(sum(octet_length(content) + 256), 0) FROM madang_messages WHERE session = $1 AND content IS NOT NULL) \
     - (SELECT coalesce(sum(octet_length(options)), 0) FROM madang_turns \
        WHERE session = $1 AND options ->> '$.instructions' IS NOT NULL) \

@@ -32,6 +32,7 @@ mod authorizer;
 mod calls;
 mod cut_off;
 mod database_file;
+mod delete;
 mod erase;
 mod error;
 mod forget;

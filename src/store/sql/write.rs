@@ -1,7 +1,7 @@
 //! Writes facts as rows, with as few trips to SQLite's thread as reads allow.
 
 use super::{
-    calls, erase,
+    calls, delete, erase,
     error::of_write,
     own::Own,
     read, row,
@@ -47,6 +47,10 @@ pub(super) async fn write(
                 take(own, &step, last.take(), script).await.map(|known| last = Some(known))
             }
             Write::Erased { session } => erase::erase(own, session).await,
+            Write::Deleted { session, user, at } => {
+                last = None; // the next chain of this name begins anew
+                delete::delete(own, session, user, *at).await
+            }
             Write::Revoke { session, tool, by, at } => {
                 let transition = Transition::Revoked { by: by.clone() };
                 for call in with_standing_approvals(own, session, tool.as_deref()).await? {
@@ -87,6 +91,9 @@ fn describe(writes: &[Write]) -> String {
         Write::Titled { session, user, .. } => format!("session {session} is {user}'s to name"),
         Write::Temporary { session } => format!("there is session {session}"),
         Write::Erased { session } => format!("session {session} is a temporary chat"),
+        Write::Deleted { session, user, .. } => {
+            format!("session {session} is {user}'s, and all of it has ended")
+        }
         Write::TurnStarted { session, turn, .. } => {
             format!("turn {turn} begins in session {session}")
         }
@@ -172,7 +179,10 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
                 .bind(message.turn.to_string());
             script.bind(message.at.millis()).bind(row::json(&message.content));
         }
-        Write::Call { .. } | Write::Revoke { .. } | Write::Erased { .. } => {
+        Write::Call { .. }
+        | Write::Revoke { .. }
+        | Write::Erased { .. }
+        | Write::Deleted { .. } => {
             unreachable!("a step follows from what is read")
         }
     }
@@ -235,7 +245,10 @@ fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
             let step = Step { session, call: *call, at: *at, transition };
             transition.rests_on().is_some() || !step.is_next_of(known)
         }
-        Write::Session { .. } | Write::Revoke { .. } | Write::Erased { .. } => true,
+        Write::Session { .. }
+        | Write::Revoke { .. }
+        | Write::Erased { .. }
+        | Write::Deleted { .. } => true,
     }
 }
 

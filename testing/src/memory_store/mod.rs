@@ -20,6 +20,7 @@
 //! ```
 
 mod connection;
+mod delete;
 mod erase;
 mod forget;
 mod layer;

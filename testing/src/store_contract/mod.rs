@@ -17,6 +17,7 @@
 
 mod approvals;
 mod chain;
+mod delete;
 mod facts;
 mod forget;
 mod ledger;
@@ -34,6 +35,7 @@ use madang_actors::port::Store;
 
 pub use approvals::*;
 pub use chain::*;
+pub use delete::*;
 pub use forget::*;
 pub use ledger::*;
 pub use ledger_pages::*;
@@ -136,6 +138,10 @@ macro_rules! store_contract {
             the_title_of_a_temporary_chat_is_erased,
             only_a_temporary_chat_is_erased,
             erased_texts_are_not_counted,
+            a_deleted_session_leaves_hashes_only,
+            a_deletion_leaves_all_other_sessions_as_they_were,
+            a_session_is_deleted_by_its_user_after_all_of_it_has_ended,
+            a_deletion_is_a_fact_like_any_other_of_its_transaction,
             a_forgotten_user_leaves_hashes_only,
             other_users_keep_everything,
             no_user_is_forgotten_while_a_runtime_has_the_store,

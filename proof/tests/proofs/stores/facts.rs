@@ -107,6 +107,9 @@ fn write() -> impl Strategy<Value = Write> {
             let session = session(name);
             if erases { Write::Erased { session } } else { Write::Temporary { session } }
         }),
+        1 => (name(), select(USERS.to_vec()), millis()).prop_map(|(name, owner, millis)| {
+            Write::Deleted { session: session(name), user: user(owner), at: at(millis) }
+        }),
         1 => (name(), select(USERS.to_vec()), select(vec![None, Some("잠"), Some("plan")]))
             .prop_map(|(name, owner, title)| Write::Titled {
                 session: session(name),
