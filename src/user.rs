@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    port::{LedgerFilter, LedgerRow, SessionPage, SessionSummary, StoreError},
+    port::{
+        LedgerFilter, LedgerRow, SearchPage, SearchQuery, SessionPage, SessionSummary, StoreError,
+    },
     protocol::{Bound, CallId, Decision, DecisionError, Digest, SessionId, UserId},
     session::create,
 };
@@ -101,6 +103,34 @@ impl User {
     /// [`StoreError`] if the store cannot be read.
     pub async fn sessions(&self, page: SessionPage) -> Result<Vec<SessionSummary>, StoreError> {
         self.runtime.store().sessions(&self.id, &page).await
+    }
+
+    /// Searches the texts of the user's chats: what the user and the models have said since the last
+    /// clearing of each. The newest chat comes first, and no chat wakes.
+    ///
+    /// A page reads no more than its bounds allow, and may end before anything is found. The search
+    /// goes on from [`SearchPage::next`].
+    ///
+    /// ```
+    /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+    /// use madang::store::{SearchQuery, SearchText};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([ScriptedCompletion::text("Go to bed at ten.")]);
+    /// # let runtime = madang::Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
+    ///
+    /// let user = runtime.user("kim")?;
+    /// user.session("chat-1").await?.send("When shall I sleep?").await?.text().await?;
+    /// let page = user.search(&SearchQuery::new(SearchText::new("BED")?)).await?;
+    /// assert_eq!((&*page.hits[0].excerpt.found, page.next), ("bed", None));
+    /// # Ok(runtime.shutdown().await?)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub async fn search(&self, query: &SearchQuery) -> Result<SearchPage, StoreError> {
+        self.runtime.store().search(&self.id, query).await
     }
 
     /// Opens an inbox of the user's approval requests. It is complete even after a start, because

@@ -8,8 +8,8 @@ use madang::{
         port::{
             BoxFuture, ChainEnd, ConnectionType, ErasedChain, Forget, ForgetError, Forgotten,
             InterruptedSession, LedgerFilter, LedgerRow, Link, Occupancy, PartSize, Reader,
-            SealKeys, SessionPage, SessionSummary, Store, StoreError, StoredSession, StoredTurn,
-            SubmittedTurn, TemporaryChat, Transaction, TranscriptPart,
+            SealKeys, SearchPage, SearchQuery, SessionPage, SessionSummary, Store, StoreError,
+            StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction, TranscriptPart,
         },
     },
 };
@@ -126,6 +126,14 @@ impl Store for Beside {
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<SessionSummary>, StoreError>> {
         self.record.summary(user, session)
+    }
+
+    fn search<'a>(
+        &'a self,
+        user: &'a UserId,
+        query: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchPage, StoreError>> {
+        self.record.search(user, query)
     }
 
     fn submitted<'a>(

@@ -101,6 +101,12 @@ pub struct SessionCursor {
 }
 
 impl SessionCursor {
+    /// Returns the position of a session that is listed by this moment.
+    #[must_use]
+    pub const fn new(last_at: Timestamp, session: SessionId) -> Self {
+        Self { last_at, session }
+    }
+
     /// Returns the moment by which the list is ordered.
     #[must_use]
     pub const fn last_at(&self) -> Timestamp {

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 use super::{
     BoxFuture, Forget, ForgetError, Forgotten, InterruptedSession, LedgerFilter, Occupancy,
-    OpenTurn, PartSize, SessionPage, SessionSummary, SessionTitle, StoreError, StoredTurn,
-    SubmittedTurn, TranscriptPart, TurnStep,
+    OpenTurn, PartSize, SearchPage, SearchQuery, SessionPage, SessionSummary, SessionTitle,
+    StoreError, StoredTurn, SubmittedTurn, TranscriptPart, TurnStep,
 };
 use crate::{
     ledger::{CallState, ChainEnd, ErasedChain, Link, Seal, SealKeys, Transition},
@@ -106,6 +106,15 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         user: &'a UserId,
         session: &'a SessionId,
     ) -> BoxFuture<'a, Result<Option<SessionSummary>, StoreError>>;
+
+    /// Searches the texts that the chats of a user show: what the user and the models have said
+    /// since the last clearing. The newest chat comes first, as in [`sessions`](Self::sessions).
+    /// [`UnfinishedSearch`](super::UnfinishedSearch) compares the texts and keeps the bounds.
+    fn search<'a>(
+        &'a self,
+        user: &'a UserId,
+        query: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchPage, StoreError>>;
 
     /// Returns the turn that was submitted to this session under this key.
     fn submitted<'a>(

@@ -49,6 +49,7 @@ mod row;
 mod savepoint;
 mod schema;
 mod script;
+mod search;
 mod session_list;
 mod step;
 mod store;

@@ -10,15 +10,21 @@ use madang_actors::{
 impl Layer {
     /// Lists the sessions of a user that have a message of the user, the newest first.
     pub(super) fn session_list(&self, user: &UserId, page: &SessionPage) -> Vec<SessionSummary> {
+        let mut summaries = self.all_listed(user);
+        summaries.retain(|it| page.position().is_none_or(|last| it.position() < *last));
+        summaries.truncate(page.limit());
+        summaries
+    }
+
+    /// Lists all of these sessions.
+    pub(super) fn all_listed(&self, user: &UserId) -> Vec<SessionSummary> {
         let mut summaries: Vec<_> = self
             .sessions
             .iter()
             .filter(|(_, table)| table.opened.as_ref().is_some_and(|(owner, _)| owner == user))
             .filter_map(|(session, table)| self.summary(session, table))
-            .filter(|summary| page.position().is_none_or(|last| summary.position() < *last))
             .collect();
         summaries.sort_by_key(|summary| std::cmp::Reverse(summary.position()));
-        summaries.truncate(page.limit());
         summaries
     }
 

@@ -26,6 +26,7 @@ mod parts;
 mod resolving;
 mod room;
 mod savepoints;
+mod search;
 mod session_list;
 mod temporary;
 mod transcript;
@@ -43,6 +44,7 @@ pub use parts::*;
 pub use resolving::*;
 pub use room::*;
 pub use savepoints::*;
+pub use search::*;
 pub use session_list::*;
 pub use temporary::*;
 pub use transcript::*;
@@ -127,6 +129,9 @@ macro_rules! store_contract {
             a_chat_is_titled_by_the_first_text_since_its_last_clearing,
             a_chat_has_the_title_that_its_user_gave_it,
             a_chats_cursor_stands_behind_its_last_event,
+            a_users_texts_are_found_newest_chat_first_in_pages_of_any_size,
+            a_search_reads_no_more_than_its_bounds_and_goes_on,
+            a_search_finds_what_the_chats_show,
             a_chat_waits_while_a_call_of_its_open_turn_is_asked_about,
             a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says,
             the_instructions_of_a_turn_are_counted,
