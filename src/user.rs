@@ -7,7 +7,6 @@ use madang_actors::{
         LedgerFilter, LedgerRow, SearchPage, SearchQuery, SessionPage, SessionSummary, StoreError,
     },
     protocol::{Bound, CallId, Decision, DecisionError, Digest, SessionId, UserId},
-    session::create,
 };
 
 use crate::{
@@ -58,12 +57,7 @@ impl User {
     /// after the runtime has shut down, or if the session does not exist and the runtime is
     /// shutting down.
     pub async fn session(&self, name: &str) -> Result<Session, Error> {
-        let session = SessionId::new(name)?;
-        if self.runtime.is_closed() {
-            return Err(Error::Closed);
-        }
-        create(&session, &self.id, &self.runtime.context).await?;
-        self.opened(&session).ok_or(Error::Foreign(session))
+        Session::open(&self.runtime, &self.id, name).await
     }
 
     /// Opens a session of the user as [`session`](Self::session) does, but creates none. Returns
@@ -78,18 +72,10 @@ impl User {
             return Err(Error::Closed);
         }
         let owner = self.runtime.store().owner(session).await?;
-        Ok(if owner.as_ref() == Some(&self.id) { self.opened(session) } else { None })
-    }
-
-    /// Returns the handle of a session that the store has for this user. Returns `None` if its slot
-    /// is another user's.
-    fn opened(&self, session: &SessionId) -> Option<Session> {
-        let runtime = &self.runtime;
-        let slot = runtime.sessions.slot(session, &self.id, runtime.limits())?;
-        if runtime.interrupted.take(session) {
-            runtime.wake(&slot);
+        if owner.as_ref() != Some(&self.id) {
+            return Ok(None);
         }
-        Some(Session::new(slot, runtime.clone()))
+        Ok(Session::opened(&self.runtime, &self.id, session))
     }
 
     /// Reads a page of the user's chats from the store, newest first, and wakes none. A session is

@@ -9,6 +9,7 @@
 
 mod admission;
 mod conversation;
+mod copies;
 mod deletion;
 mod dismissal;
 mod dispatch;
