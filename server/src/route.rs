@@ -101,6 +101,15 @@ impl Route {
         Self::new("post", path, access, routing::post(handler))
     }
 
+    /// Makes a route that changes a part of something.
+    pub(crate) fn patch<T: 'static>(
+        path: &'static str,
+        access: Access,
+        handler: impl Handler<T, Arc<Shared>>,
+    ) -> Self {
+        Self::new("patch", path, access, routing::patch(handler))
+    }
+
     /// Makes a route that removes.
     pub(crate) fn delete<T: 'static>(
         path: &'static str,
