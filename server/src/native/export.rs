@@ -37,7 +37,7 @@ const MARKDOWN: &str = "text/markdown";
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::get("/v1/sessions/{session}/export", Access::Scope(TokenScope::Chat), export)
+        Route::get("/v1/sessions/{session}/export", Access::Scope(TokenScope::Chat), export).id("exportSession")
             .says("Returns the whole chat as a file, including what came before a clearing. A body that breaks off is not complete.")
             .query("format", "`json` or `markdown`. If absent, it is Markdown for a client that accepts `text/markdown`, and otherwise JSON.")
             .gives::<ExportedChat>(StatusCode::OK, "The chat.")

@@ -30,12 +30,15 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::post("/v1/sessions/{session}/forks", Access::Scope(TokenScope::Chat), fork)
+            .id("forkSession")
             .begins()
             .says(
                 "Begins a new chat with the texts before a turn of this one, or with all of them.",
             )
             .header("Idempotency-Key", "Makes the request safe to repeat.")
-            .takes::<ForkBody>()
+            .takes::<ForkBody>(
+                || serde_json::json!({ "before": "0198c5a0-0000-7000-8000-000000000000" }),
+            )
             .gives::<ForkedSession>(StatusCode::CREATED, "The fork was made.")
             .gives::<ForkedSession>(StatusCode::OK, "The fork was made before under the same key.")
             .refuses(&[ProblemName::Busy]),

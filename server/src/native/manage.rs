@@ -20,13 +20,13 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     vec![
-        Route::patch("/v1/sessions/{session}", chat, rename)
+        Route::patch("/v1/sessions/{session}", chat, rename).id("renameSession")
             .begins()
             .says("Gives the chat a title, with which it is listed.")
-            .takes::<TitleBody>()
+            .takes::<TitleBody>(|| serde_json::json!({ "title": "Sleeping better" }))
             .gives::<TitledSession>(StatusCode::OK, "The title as it is listed now.")
             .refuses(&[ProblemName::Empty]),
-        Route::delete("/v1/sessions/{session}", chat, delete)
+        Route::delete("/v1/sessions/{session}", chat, delete).id("deleteSession")
             .begins()
             .says("Deletes the chat: its texts, calls, approvals and name. The hashes of its ledger stay.")
             .gives_nothing(StatusCode::NO_CONTENT, "The chat is deleted.")

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::StatusCode, response::Response};
-use madang::store::{InvalidSearch, SearchBounds, SearchCursor, SearchPage, SearchQuery, SearchText};
+use madang::store::{
+    InvalidSearch, SearchBounds, SearchCursor, SearchPage, SearchQuery, SearchText,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -18,9 +20,9 @@ use crate::{
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::post("/v1/search", Access::Scope(TokenScope::Chat), search)
+        Route::post("/v1/search", Access::Scope(TokenScope::Chat), search).id("searchTexts")
             .says("Finds words in the texts of the user's chats, the newest chat first. The words are in the body, because addresses are logged.")
-            .takes::<SearchBody>()
+            .takes::<SearchBody>(|| serde_json::json!({ "text": "sleep" }))
             .gives::<SearchPage>(StatusCode::OK, "A page of what was found. Only a bounded part of the chats is read for it.")
             .refuses(&[ProblemName::Empty]),
     ]
