@@ -16,6 +16,7 @@ use tracing::debug;
 
 use crate::{
     args::Serve,
+    chat::prompts::first_prompts,
     failure::Failure,
     language::UiLanguage,
     mcp, metrics,
@@ -257,6 +258,14 @@ fn options(
                 audits.await.map(Some).map_err(StoreError::unavailable)
             }
         });
+    let toolkits: Vec<_> = wanted.tools.toolkits.names.iter().map(|kit| kit.name()).collect();
+    let options = [("ko", true), ("en", false)].into_iter().fold(
+        options,
+        |options, (language, is_korean)| {
+            let prompts = first_prompts(&toolkits, is_korean);
+            options.suggestions(language, prompts.into_iter().map(|prompt| prompt.says))
+        },
+    );
     let options = wanted.public_url.iter().cloned().fold(options, ServerOptions::public_url);
     let options = wanted.allow_origin.iter().cloned().fold(options, ServerOptions::allow_origin);
     let options = match (&wanted.assets, wanted.has_no_page) {

@@ -219,7 +219,7 @@ fn security(access: Access) -> Value {
 fn tag(path: &str) -> &'static str {
     let mut parts = path.split('/').skip(1);
     match (parts.next(), parts.next()) {
-        (Some("v1"), Some("sessions" | "search")) => "sessions",
+        (Some("v1"), Some("sessions" | "search" | "suggestions")) => "sessions",
         (Some("v1"), Some("inbox" | "approvals")) => "approvals",
         (Some("v1"), Some("calls" | "tools" | "ledger")) => "calls",
         (Some("v1"), Some("login" | "logout" | "me")) => "login",

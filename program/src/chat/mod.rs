@@ -24,7 +24,7 @@ mod flow;
 mod input;
 mod lines;
 mod pages;
-mod prompts;
+pub(crate) mod prompts;
 mod screen;
 mod streamed;
 mod summary;

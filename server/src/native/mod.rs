@@ -2,8 +2,8 @@
 //! of events.
 //!
 //! Each file lists the routes of one area and has their handlers: `sessions`, `manage`, `export`,
-//! `forks`, `search`, `events`, `turns`, `inbox`, `approvals`, `calls`, `ledger`, `login`, `health`
-//! and `problems`. `paths` writes the
+//! `forks`, `search`, `events`, `turns`, `inbox`, `approvals`, `calls`, `ledger`, `login`, `health`,
+//! `problems` and `suggestions`. `paths` writes the
 //! addresses of sessions and turns. `mapper` writes each event of a stream as it is, with its
 //! cursor as the id of the frame.
 //!
@@ -38,6 +38,7 @@ pub(crate) mod paths;
 mod problems;
 mod search;
 mod sessions;
+mod suggestions;
 mod turns;
 
 pub(crate) use sessions::page;
@@ -61,6 +62,7 @@ pub(crate) fn routes() -> Vec<Route> {
         login::routes(),
         health::routes(),
         problems::routes(),
+        suggestions::routes(),
     ];
     routes.into_iter().flatten().collect()
 }

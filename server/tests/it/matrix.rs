@@ -339,6 +339,7 @@ const ROUTES: [(&str, &str, Option<TokenScope>); 38] = [
     ("POST", "/v1/calls/call/resolve", Some(TokenScope::Decide)),
     ("GET", "/v1/ledger", Some(TokenScope::Chat)),
     ("GET", "/v1/tools", Some(TokenScope::Chat)),
+    ("GET", "/v1/suggestions", Some(TokenScope::Chat)),
     ("POST", "/v1/tools/tool/calls", Some(TokenScope::Tools)),
     ("GET", "/v1/models", Some(TokenScope::Chat)),
     ("GET", "/v1/models/model", Some(TokenScope::Chat)),
