@@ -3,10 +3,12 @@
 use std::{borrow::Cow, path::Path};
 
 use madang::{approval::Digest, language::Locale};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::files::FILES;
+
+/// The words of the page.
+const WORDS: &str = "texts.txt";
 
 /// The folder in which the index names the other files.
 const FOLDER: &str = "assets/";
@@ -50,6 +52,7 @@ impl Asset {
             Some("css") => "text/css; charset=utf-8",
             Some("json") => "application/json",
             Some("svg") => "image/svg+xml",
+            Some("txt") => "text/plain; charset=utf-8",
             Some(_) | None => "application/octet-stream",
         }
     }
@@ -58,14 +61,9 @@ impl Asset {
 impl Assets {
     /// Takes the files of the program, with these sentences in the words of a new chat.
     pub(crate) fn new(about_model: &[(Locale, String)]) -> Self {
-        let files = FILES.iter().map(|(name, bytes)| {
-            let sentences = about_model
-                .iter()
-                .filter(|(language, _)| *name == format!("texts.{}.json", language.language()));
-            let bytes = sentences.fold(Cow::Borrowed(*bytes), |bytes, (_, sentence)| {
-                with_sentence(&bytes, sentence).map_or(bytes, Cow::Owned)
-            });
-            (*name, bytes)
+        let files = FILES.iter().map(|(name, bytes)| match *name {
+            WORDS => (WORDS, Cow::Owned(with_sentences(bytes, about_model).into_bytes())),
+            name => (name, Cow::Borrowed(*bytes)),
         });
         let files: Vec<_> = files.collect();
         let mut all = Sha256::new();
@@ -90,12 +88,30 @@ impl Assets {
     }
 }
 
-/// Adds a sentence to what the words of the page say in a new chat.
-fn with_sentence(words: &[u8], sentence: &str) -> Option<Vec<u8>> {
-    let mut words: Value = serde_json::from_slice(words).ok()?;
-    let text = words.pointer_mut("/chat/empty")?;
-    *text = Value::from(format!("{} {sentence}", text.as_str()?));
-    Some(words.to_string().into_bytes())
+/// Adds these sentences to what the words of the page say in a new chat, in Korean and in English.
+fn with_sentences(words: &[u8], about_model: &[(Locale, String)]) -> String {
+    let mut room = "";
+    let words = String::from_utf8_lossy(words);
+    let lines = words.lines().map(|line| {
+        if line.starts_with('[') {
+            room = line;
+        }
+        match line.strip_prefix("empty=").and_then(|texts| texts.split_once('|')) {
+            Some((korean, english)) if room == "[chat]" => {
+                let mut texts = [(Locale::KO, korean.to_owned()), (Locale::EN, english.to_owned())];
+                for (language, sentence) in about_model {
+                    for (_, text) in texts.iter_mut().filter(|(one, _)| one == language) {
+                        // A line is one key, and a bar separates its languages.
+                        *text = format!("{text} {}", sentence.replace(['\n', '\r', '|'], " "));
+                    }
+                }
+                let [(_, korean), (_, english)] = texts;
+                format!("empty={korean}|{english}\n")
+            }
+            _ => format!("{line}\n"),
+        }
+    });
+    lines.collect()
 }
 
 /// Reads a file of a folder, for work on it. Returns `None` if there is none, or if its name leads

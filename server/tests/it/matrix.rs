@@ -314,7 +314,7 @@ async fn a_credential_that_is_wrong_counts_less_than_none() {
 }
 
 /// Each route with the scope that it needs; `None`: any credential.
-const ROUTES: [(&str, &str, Option<TokenScope>); 38] = [
+const ROUTES: [(&str, &str, Option<TokenScope>); 39] = [
     ("POST", "/v1/sessions", Some(TokenScope::Chat)),
     ("GET", "/v1/sessions", Some(TokenScope::Chat)),
     ("GET", "/v1/sessions/session", Some(TokenScope::Chat)),
