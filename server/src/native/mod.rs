@@ -3,9 +3,8 @@
 //!
 //! Each file lists the routes of one area and has their handlers: `sessions`, `manage`, `export`,
 //! `forks`, `search`, `events`, `turns`, `inbox`, `approvals`, `calls`, `ledger`, `login`, `health`,
-//! `problems` and `suggestions`. `paths` writes the
-//! addresses of sessions and turns. `mapper` writes each event of a stream as it is, with its
-//! cursor as the id of the frame.
+//! `problems` and `suggestions`. `paths` writes the addresses of sessions and turns. `mapper` writes
+//! each event of a stream as it is, with its cursor as the id of the frame.
 //!
 //! **Flow.** The guard has admitted a request and found its caller before a handler runs. The
 //! handler reads the path, the headers and the body (`extract`), calls the runtime, and answers

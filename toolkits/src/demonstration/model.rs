@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{
     offered::{Offered, is_first_answer, knows_none, knows_some},
-    past_call::of_turn,
+    past_call::PastCalls,
     prompt::restored,
     rendering::render,
     speech::Speech,
@@ -71,7 +71,7 @@ impl<M: ChatModel> ChatModel for Demonstration<M> {
             }
         };
         let speech = Speech::new(deltas, first);
-        let calls = of_turn(&request.messages);
+        let calls = PastCalls::read(&request.messages);
         let messages = restored(&request.messages);
         let request = CompletionRequest { messages, tools, ..request };
         Box::pin(async move {

@@ -51,11 +51,26 @@ const CANCELLED: [CancelReason; 5] = [
     CancelReason::Withdrawn,
 ];
 
-/// Returns the calls since the user's last message.
-pub(super) fn of_turn(messages: &[PromptMessage]) -> Vec<PastCall> {
-    let is_user = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
-    let begin = messages.iter().rposition(is_user).map_or(0, |place| place + 1);
-    messages[begin..].iter().filter_map(PastCall::read).collect()
+/// The calls that an answer tells of.
+#[derive(Debug)]
+pub(super) struct PastCalls {
+    pub(super) calls: Vec<PastCall>,
+    /// Whether they are of an earlier turn, because this one has none. The user asks after them.
+    pub(super) are_earlier: bool,
+}
+
+impl PastCalls {
+    /// Reads the calls of the last turn that has any.
+    pub(super) fn read(messages: &[PromptMessage]) -> Self {
+        let is_user = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
+        let is_call = |message: &PromptMessage| matches!(message, PromptMessage::ToolCall { .. });
+        let last = messages.iter().rposition(is_call).map_or(0, |place| place + 1);
+        let begin = messages[..last].iter().rposition(is_user).map_or(0, |place| place + 1);
+        Self {
+            calls: messages[begin..last].iter().filter_map(PastCall::read).collect(),
+            are_earlier: messages[last..].iter().any(is_user),
+        }
+    }
 }
 
 impl PastCall {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use madang::{model::PromptMessage, tool::Locale};
 
 use super::{
-    offered::knows_some, past_call::of_turn, placeholder::Placeholder, rendering::render,
+    offered::knows_some, past_call::PastCalls, placeholder::Placeholder, rendering::render,
     speech::without,
 };
 
@@ -38,7 +38,7 @@ fn written(answer: &str, before: &[PromptMessage]) -> Option<Arc<str>> {
     let locales = [Locale::KO, Locale::EN];
     let own = locales.into_iter().find_map(|locale| without(knows_some(locale), answer));
     let answer = own.unwrap_or(answer);
-    let calls = of_turn(before);
+    let calls = PastCalls::read(before);
     let placeholder = Placeholder::ALL.into_iter().find(|placeholder| {
         locales.into_iter().any(|locale| render(*placeholder, &calls, locale) == answer)
     });

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use self::{ends::end, rows::Listing};
 use super::{
-    past_call::{End, PastCall},
+    past_call::{End, PastCall, PastCalls},
     placeholder::Placeholder,
 };
 use crate::summary::Fields;
@@ -31,9 +31,10 @@ const MAX_CALLS: usize = 12;
 const MAX_ROWS: usize = 20;
 
 /// Writes the answer that a placeholder stands for.
-pub(super) fn render(placeholder: Placeholder, calls: &[PastCall], locale: Locale) -> String {
+pub(super) fn render(placeholder: Placeholder, past: &PastCalls, locale: Locale) -> String {
+    let calls = &*past.calls;
     let Some(last) = calls.last() else { return nothing(placeholder, locale).to_owned() };
-    match placeholder {
+    let text = match placeholder {
         Placeholder::Outcome => outcomes(calls, locale),
         Placeholder::Which => which(last, locale).unwrap_or_else(|| {
             let nothing = locale.pick("고를 목록은 없습니다.", "There is no list to choose from.");
@@ -43,10 +44,19 @@ pub(super) fn render(placeholder: Placeholder, calls: &[PastCall], locale: Local
             let nothing = locale.pick("세어 볼 목록은 없습니다.", "There is no list to count.");
             format!("{}\n{nothing}", outcomes(calls, locale))
         }),
-    }
+    };
+    if past.are_earlier { format!("{}\n{text}", earlier(locale)) } else { text }
 }
 
-/// Says that there was no call in this turn.
+/// Says that what follows was done before this turn, so that nobody takes it for done again.
+fn earlier(locale: Locale) -> &'static str {
+    locale.pick(
+        "이번에는 아무것도 하지 않았습니다. 그 전에 한 일은 이렇습니다.",
+        "I did nothing this time. This is what came before:",
+    )
+}
+
+/// Says that there was no call yet.
 fn nothing(placeholder: Placeholder, locale: Locale) -> &'static str {
     match placeholder {
         Placeholder::Outcome => locale.pick(

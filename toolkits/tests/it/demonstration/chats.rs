@@ -51,6 +51,25 @@ async fn an_earlier_answer_by_code_is_read_as_its_placeholder() {
 }
 
 #[tokio::test]
+async fn asked_whether_it_worked_it_tells_of_the_last_turn_that_called_something() {
+    for (locale, begin) in [
+        (Locale::EN, "I did nothing this time."),
+        (Locale::KO, "이번에는 아무것도 하지 않았습니다."),
+    ] {
+        for placeholder in PLACEHOLDERS {
+            let turn = vec![user("find"), search()];
+            let told = answer(placeholder, request(turn.clone(), locale)).await;
+            let later = [&turn[..], &[said(&told), user("thanks"), said("ok"), user("well?")]];
+            let again = answer(placeholder, request(later.concat(), locale)).await;
+            assert!(again.starts_with(begin) && again.ends_with(&told), "{again}");
+            let chat = |text| [&later.concat()[..], &[said(text), user("and now?")]].concat();
+            let read = read(chat(&again)).await;
+            assert_eq!(read[read.len() - 2], said(placeholder), "{locale:?}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn an_answer_of_the_model_s_own_stays_as_it_is() {
     let told = answer("{which}", request(vec![user("find"), search()], Locale::EN)).await;
     for own in ["Hello!", &format!("{told} "), &told[1..], "{result} is a word"] {

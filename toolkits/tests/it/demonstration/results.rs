@@ -120,9 +120,9 @@ async fn each_result_of_each_tool_has_words_in_the_language_of_the_person() {
     for locale in LOCALES {
         let calls = everything(locale).await;
         for spec in specs() {
-            let is_called = calls.iter().any(|call| {
-                matches!(call, PromptMessage::ToolCall { name, .. } if *name == spec.name)
-            });
+            let is_called = calls.iter().any(
+                |call| matches!(call, PromptMessage::ToolCall { name, .. } if *name == spec.name),
+            );
             assert!(is_called, "{} is not called", spec.name);
         }
         for call in &calls {
