@@ -35,5 +35,4 @@ program.on("exit", (code, signal) => {
   if (signal === null) process.exit(code);
   // Whoever started this process learns what ended the program.
   process.removeAllListeners(signal);
-  process.kill(process.pid, signal);
 });

@@ -15,6 +15,9 @@ BINARY = pathlib.Path(os.environ["MADANG_BIN"]).resolve()
 # What `scripts/setup.sh packages` brings: `root.tar`, a small Debian, and `venv` with auditwheel.
 CACHE = pathlib.Path(os.environ["MADANG_PACKAGES"])
 
+# "Find protocols that are good for sleep": the bundled model must call a tool, and then answers.
+QUESTION = "수면에 좋은 프로토콜 찾아줘\n"
+
 # From the beginning of the installation to the end of the first answer, and the size of a package.
 MOST_SECONDS = 15
 MOST_BYTES = 40_000_000
@@ -58,10 +61,9 @@ class PackageTest(unittest.TestCase):
         self.assertEqual(ended.returncode, 0, f"{words}: {ended.stdout}{ended.stderr}")
         return ended.stdout
 
-    def answers(self, *program: str | pathlib.Path, engine: str = "child") -> None:
+    def answers(self, *program: str | pathlib.Path) -> None:
         """Asks the bundled model one question through this program. It must look the answer up with a tool."""
-        question = "수면에 좋은 프로토콜 찾아줘\n"
-        said = self.done(*program, "chat", "--json", "--locale", "ko", "--engine", engine, input=question)
+        said = self.done(*program, "chat", "--json", "--locale", "ko", input=QUESTION)
         events = [json.loads(line) for line in said.splitlines()]
         ends = [event["ending"] for event in events if event["type"] == "turn_ended"]
         self.assertEqual(ends, ["answered"], said)
