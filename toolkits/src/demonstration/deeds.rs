@@ -97,8 +97,6 @@ fn known() -> impl Iterator<Item = Deed> {
 
 #[cfg(test)]
 mod tests {
-    use madang::tool::Tool as _;
-
     use super::*;
     use crate::{life, notes};
 

@@ -19,6 +19,8 @@
 mod fields;
 mod life;
 mod notes;
+#[cfg(test)]
+mod tests;
 
 use madang::tool::Locale;
 use serde_json::Value;

@@ -106,7 +106,10 @@ fn discarded(call: &PastCall, effect: Effect, locale: Locale) -> String {
     let (ko, en) = call.deed.does;
     let topic = Particle::Topic.after(ko);
     let end = match effect {
-        Effect::None => did_not(call, locale),
+        Effect::None => locale.pick(
+            format!("{ko}{topic} 적용되지 않았습니다."),
+            format!("I was to {en}, and that did not take effect."),
+        ),
         Effect::Committed => locale.pick(
             format!("그래도 {ko}{topic} 적용되었습니다."),
             format!("I was to {en}, and that took effect."),
