@@ -24,7 +24,7 @@ const program = spawn(findProgram(), process.argv.slice(2), { stdio: "inherit" }
 // A terminal sends these to the program, too. A second signal would end it at once, so they are not passed on there.
 const fromTerminal = process.platform === "win32" || process.stdin.isTTY ? ["SIGINT", "SIGQUIT", "SIGHUP"] : [];
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"]) {
-  process.on(signal, () => fromTerminal.includes(signal));
+  process.on(signal, () => fromTerminal.includes(signal) || program.kill(signal));
 }
 
 program.on("error", (error) => {
@@ -35,4 +35,5 @@ program.on("exit", (code, signal) => {
   if (signal === null) process.exit(code);
   // Whoever started this process learns what ended the program.
   process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
 });

@@ -1,6 +1,8 @@
 """`npx madang chat` starts the program of the platform, and the launcher is as if it were not there."""
 
+import contextlib
 import json
+import os
 import pathlib
 import signal
 import subprocess
@@ -42,10 +44,11 @@ class Npm(PackageTest):
         (self.folder / "script").write_text("")
         words = (*words, "serve", "--script", "script", "--listen", "127.0.0.1:0")
         pipes = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE}
-        server = subprocess.Popen(words, cwd=self.folder, env=self.env, text=True, **pipes)
+        # In a group of their own, so that a launcher that fails leaves no program behind.
+        server = subprocess.Popen(words, cwd=self.folder, env=self.env, text=True, start_new_session=True, **pipes)
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait, PATIENCE)
-        self.addCleanup(server.kill)
+        self.addCleanup(end_group, server.pid)
         # A server that fails ends, and so does its output.
         self.assertRegex(server.stdout.readline(), "^listening ")
         return server
@@ -87,3 +90,9 @@ class Npm(PackageTest):
         said = read(program)
         self.assertEqual(program, f"madang-{said['os'][0]}-{said['cpu'][0]}")
         self.assertEqual((said["version"], said["libc"]), (launcher["version"], ["glibc"]))
+
+
+def end_group(group: int) -> None:
+    """Kills what is left of a group of processes."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(group, signal.SIGKILL)
