@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    port::{
-        LedgerFilter, LedgerRow, SearchPage, SearchQuery, SessionPage, SessionSummary, StoreError,
-    },
+    port::{LedgerFilter, LedgerRow, SessionPage, SessionSummary, StoreError},
     protocol::{Bound, CallId, Decision, DecisionError, Digest, SessionId, UserId},
+    session::create,
 };
 
 use crate::{
@@ -57,7 +56,12 @@ impl User {
     /// after the runtime has shut down, or if the session does not exist and the runtime is
     /// shutting down.
     pub async fn session(&self, name: &str) -> Result<Session, Error> {
-        Session::open(&self.runtime, &self.id, name).await
+        let session = SessionId::new(name)?;
+        if self.runtime.is_closed() {
+            return Err(Error::Closed);
+        }
+        create(&session, &self.id, &self.runtime.context).await?;
+        self.opened(&session).ok_or(Error::Foreign(session))
     }
 
     /// Opens a session of the user as [`session`](Self::session) does, but creates none. Returns
@@ -72,10 +76,18 @@ impl User {
             return Err(Error::Closed);
         }
         let owner = self.runtime.store().owner(session).await?;
-        if owner.as_ref() != Some(&self.id) {
-            return Ok(None);
+        Ok(if owner.as_ref() == Some(&self.id) { self.opened(session) } else { None })
+    }
+
+    /// Returns the handle of a session that the store has for this user. Returns `None` if its slot
+    /// is another user's.
+    fn opened(&self, session: &SessionId) -> Option<Session> {
+        let runtime = &self.runtime;
+        let slot = runtime.sessions.slot(session, &self.id, runtime.limits())?;
+        if runtime.interrupted.take(session) {
+            runtime.wake(&slot);
         }
-        Ok(Session::opened(&self.runtime, &self.id, session))
+        Some(Session::new(slot, runtime.clone()))
     }
 
     /// Reads a page of the user's chats from the store, newest first, and wakes none. A session is
@@ -89,34 +101,6 @@ impl User {
     /// [`StoreError`] if the store cannot be read.
     pub async fn sessions(&self, page: SessionPage) -> Result<Vec<SessionSummary>, StoreError> {
         self.runtime.store().sessions(&self.id, &page).await
-    }
-
-    /// Searches the texts of the user's chats: what the user and the models have said since the last
-    /// clearing of each. The newest chat comes first, and no chat wakes.
-    ///
-    /// A page reads no more than its bounds allow, and may end before anything is found. The search
-    /// goes on from [`SearchPage::next`].
-    ///
-    /// ```
-    /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
-    /// use madang::store::{SearchQuery, SearchText};
-    /// # #[tokio::main]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let model = ScriptedModel::new([ScriptedCompletion::text("Go to bed at ten.")]);
-    /// # let runtime = madang::Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
-    ///
-    /// let user = runtime.user("kim")?;
-    /// user.session("chat-1").await?.send("When shall I sleep?").await?.text().await?;
-    /// let page = user.search(&SearchQuery::new(SearchText::new("BED")?)).await?;
-    /// assert_eq!((&*page.hits[0].excerpt.found, page.next), ("bed", None));
-    /// # Ok(runtime.shutdown().await?)
-    /// # }
-    /// ```
-    ///
-    /// # Errors
-    /// [`StoreError`] if the store cannot be read.
-    pub async fn search(&self, query: &SearchQuery) -> Result<SearchPage, StoreError> {
-        self.runtime.store().search(&self.id, query).await
     }
 
     /// Opens an inbox of the user's approval requests. It is complete even after a start, because

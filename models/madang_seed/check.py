@@ -1,7 +1,4 @@
-"""Checks a GGUF against the training: the same text and tokens, and scores as near as eight bits allow.
-
-Every conversation on the way is held against the rules for what is generated.
-"""
+"""Checks a GGUF against the training: the same text and tokens, and scores as near as eight bits allow."""
 
 from __future__ import annotations
 
@@ -14,12 +11,11 @@ import gguf
 import jinja2
 import torch
 
-from . import restore, rules, vocabulary
+from . import restore, vocabulary
 from .chat import pieces
 from .generate import conversation
 from .mixture import Mixture, dialogue
 from .model import Network, Shape, document_mask
-from .placeholders import PLACEHOLDERS
 from .vocabulary import unescaped
 
 # How far scores may be moved by rounding the weights to eight bits, and how many best tokens it may change.
@@ -55,12 +51,9 @@ def check(model: Path, run: Path | None, number: int) -> None:
     file = FileVocabulary(reader)
     trained = vocabulary.Encoder(vocabulary.load(run / "vocabulary.json")) if run else None
     read_back = vocabulary.Encoder(restore.vocabulary(reader))
-    for placeholder in PLACEHOLDERS if trained else ():
-        assert len(file.encode(placeholder)) == 1, f"{placeholder} is not one token"
     rng = random.Random(42)
     for _ in range(number):
-        messages = dialogue(rng, Mixture(novelty=0.4, long=0.1))
-        assert not rules.broken(messages), rules.broken(messages)
+        messages = dialogue(rng, Mixture(novelty=0.4))
         written = pieces(messages)
         rendered = template.render(**conversation(messages), add_generation_prompt=False)
         assert rendered == "".join(piece.text for piece in written), rendered

@@ -52,9 +52,7 @@ impl Session {
     }
 
     async fn stored_turn(&self, turn: TurnId) -> Result<Option<StoredTurn>, Error> {
-        let stored = self.store().turn(self.id(), turn).await?;
-        self.must_exist()?;
-        Ok(stored)
+        Ok(self.store().turn(self.id(), turn).await?)
     }
 
     async fn running_turn(&self, turn: TurnId) -> Result<Option<RunningTurn>, Error> {

@@ -15,10 +15,9 @@ pub use madang_actors::{
     port::{
         BoxFuture, ConnectionType, Damaged, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, Occupied, OpenTurn, Owner, PartSize, ROW_BYTES, Reader,
-        RecordedDecision, SearchPage, SearchQuery, SelectedCalls, SessionLedger, SessionPage,
-        SessionRow, SessionSummary, SessionTitle, Store, StoreError, StoredEnd, StoredEntry,
-        StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction, TranscriptPart,
-        TranscriptRow, TurnStep, UnfinishedPart, UnfinishedSearch, Write, session_title,
-        stored_bytes, stored_turn_bytes,
+        RecordedDecision, SelectedCalls, SessionLedger, SessionPage, SessionRow, SessionSummary,
+        Store, StoreError, StoredEnd, StoredEntry, StoredSession, StoredTurn, SubmittedTurn,
+        TemporaryChat, Transaction, TranscriptPart, TranscriptRow, TurnStep, UnfinishedPart, Write,
+        session_title, stored_bytes, stored_turn_bytes,
     },
 };

@@ -9,8 +9,6 @@
 
 mod admission;
 mod conversation;
-mod copies;
-mod deletion;
 mod dismissal;
 mod dispatch;
 mod dropped;

@@ -125,9 +125,9 @@ impl SessionState {
                 failpoint("session.clear").await?;
                 self.clear(reply);
             }
-            SessionRequest::Import { messages, fork, bytes, reply } => {
+            SessionRequest::Import { messages, bytes, reply } => {
                 failpoint("session.import").await?;
-                self.import(messages, fork, bytes, reply);
+                self.import(messages, bytes, reply);
             }
             SessionRequest::State { page, reply } => {
                 pass_state().await?;

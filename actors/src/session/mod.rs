@@ -51,7 +51,6 @@ pub use events::{
 pub use import::check_import;
 pub use lifecycle::{
     create::create,
-    delete::delete,
     go_on::go_on,
     lost::LostSessions,
     place::WakePolicy,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import envelopes
-from ..answers import SAID, of_itself
+from ..answers import of_itself
 from ..dialogue import Dialogue
 from ..grammar import choose
 from ..lexicon import NAMES, invented
@@ -18,10 +18,9 @@ _TALK = {
     "DELETE_NOTHING": 4,
     "FIND_NOTHING": 3,
     "OPEN_NOTHING": 2,
-    "RENAME_NOTHING": 2,
-    "UNABLE": 8,
+    "UNABLE": 10,
     "OTHERS": 5,
-    "DONT": 10,
+    "DONT": 8,
     "HOW": 6,
 }
 
@@ -34,8 +33,6 @@ def question_back(d: Dialogue) -> None:
     d.user(d.in_passing(d.ask(getattr(d.notes, kind), **slots)))
     if kind == "UNABLE":
         d.say(of_itself(d.language, "outside", d.toolkits))
-    elif kind == "DONT":
-        d.say(SAID[d.language]["nevermind"])
     else:
         d.say(answers.TALK[d.language][kind])
     if rng.random() < 0.3 and kind in _ANSWERED:
@@ -58,7 +55,7 @@ def _make_titled(d: Dialogue, _slots: dict[str, str]) -> None:
     d.call("create_page", title=title)
     page = results.Page(results.new_id(d), title)
     d.tool(envelopes.ok(results.created(page)))
-    d.result()
+    answers.done(d, "created", t=title)
 
 
 def _open_titled(d: Dialogue, _slots: dict[str, str]) -> None:
@@ -68,7 +65,7 @@ def _open_titled(d: Dialogue, _slots: dict[str, str]) -> None:
     d.call("open_page", pageTitle=title)
     count = d.rng.randint(0, 30)
     d.tool(envelopes.ok(results.opened(results.page(d, title), count)))
-    d.result()
+    answers.done(d, "opened", t=title, n=count)
 
 
 def _add_text(d: Dialogue, slots: dict[str, str]) -> None:
@@ -81,7 +78,7 @@ def _add_text(d: Dialogue, slots: dict[str, str]) -> None:
         return
     d.call("insert_block_below_current", content=text)
     d.tool(envelopes.ok(results.block(d, text).made()))
-    d.result()
+    answers.done(d, "added_here", c=text)
 
 
 def _change_text(d: Dialogue, slots: dict[str, str]) -> None:

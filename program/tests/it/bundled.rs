@@ -5,18 +5,16 @@ use madang::{
     Call, LanguageTag, Runtime, UserId,
     approval::{Approver, Decision},
     event::Content,
+    model::llama::LlamaModel,
     store::SqliteStore,
     tool::Locale,
 };
 use madang_testing::Probe;
-use madang_toolkits::{
-    demonstration,
-    life::{self, catalogue::Catalogue},
-};
+use madang_toolkits::life::{self, catalogue::Catalogue};
 use serde_json::{Value, json};
 
 async fn runtime() -> Runtime {
-    let model = tokio::task::spawn_blocking(demonstration::load);
+    let model = tokio::task::spawn_blocking(|| LlamaModel::load(madang::model::bundled()));
     Runtime::builder()
         .language(LanguageTag::KO)
         .model(model.await.unwrap().unwrap())

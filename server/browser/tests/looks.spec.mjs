@@ -65,39 +65,35 @@ for (const [name, { script, go, after, ...state }] of Object.entries(STATES)) {
 
 const QUESTION = {
   en: `
-    - alertdialog /Adds a new habit.*Morning sunlight/:
-      - heading /Morning sunlight/ [level=2]
+    - alertdialog "May this run?":
+      - heading "May this run?" [level=2]
       - button "Decide later"
       - paragraph:
-        - text: Run this?
+        - text: Tool
         - code: add_habit
-      - group:
-        - text: Details
-        - group "Details":
-          - term: Framed text
+      - paragraph: /Morning sunlight/
+      - group "What would run": /add_habit/
       - paragraph: /Time left/
       - button "No"
       - button "No, with a message"
-      - button "Change details"
+      - button "Other arguments"
       - button "Yes, always"
       - button "Yes"
-      - paragraph: /Esc does not answer/
+      - paragraph: /Esc is no answer/
   `,
   ko: `
-    - alertdialog /Morning sunlight/:
-      - heading /Morning sunlight/ [level=2]
+    - alertdialog "실행해도 될까요?":
+      - heading "실행해도 될까요?" [level=2]
       - button "나중에 답하기"
       - paragraph:
-        - text: 실행해도 될까요?
+        - text: 도구
         - code: add_habit
-      - group:
-        - text: 자세히
-        - group "자세히":
-          - term: Framed text
+      - paragraph: /Morning sunlight/
+      - group "실행할 내용": /add_habit/
       - paragraph: /남은 시간/
       - button "아니요"
       - button "이유를 말하고 거절"
-      - button "내용 고치기"
+      - button "인자 고치기"
       - button "예, 항상"
       - button "예"
       - paragraph: /Esc는 답이 아닙니다/
@@ -108,7 +104,7 @@ const CHAT = {
     - complementary "Chats and settings":
       - link "Madang"
       - link "New chat"
-      - searchbox "Search"
+      - searchbox "Search chats"
       - navigation "Chats":
         - list:
           - listitem:
@@ -118,7 +114,7 @@ const CHAT = {
       - heading /Add morning light/ [level=1]
       - status: live
       - link "Ledger"
-      - button "Chat menu"
+      - button "Clear"
       - log "Messages":
         - article:
           - heading "You" [level=2]
@@ -139,14 +135,14 @@ const CHAT = {
     - complementary "대화와 설정":
       - link "마당"
       - link "새 대화"
-      - searchbox "찾기"
+      - searchbox "대화 찾기"
       - navigation "대화"
       - link "질문함"
     - main:
       - heading /Add morning light/ [level=1]
       - status: 연결됨
       - link "기록"
-      - button "대화 메뉴"
+      - button "정리"
       - log "메시지":
         - article:
           - heading "나" [level=2]

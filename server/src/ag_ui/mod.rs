@@ -31,7 +31,6 @@ mod input;
 mod mapper;
 mod messages;
 mod run;
-mod schema;
 #[cfg(test)]
 mod tests;
 

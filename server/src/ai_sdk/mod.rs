@@ -29,7 +29,6 @@ mod message;
 mod messages;
 mod part;
 mod round;
-mod schema;
 #[cfg(test)]
 mod tests;
 

@@ -34,15 +34,13 @@ pub(crate) fn routes() -> Vec<Route> {
     let version = "The revision of the protocol.";
     let ask = "Who is asked for an approval: `here`, `elsewhere` or `none`.";
     vec![
-        Route::post(PATH, tools, answer).id("postMcpMessage")
+        Route::post(PATH, tools, answer)
             .takes_mcp()
             .says("Receives a message of the Model Context Protocol. Revisions with and without sessions are supported.")
             .header("MCP-Protocol-Version", version)
             .header("Mcp-Session-Id", session)
             .header("Madang-Ask", ask)
-            .takes::<ForeignObject>(|| {
-                serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })
-            })
+            .takes::<ForeignObject>()
             .gives::<ForeignObject>(StatusCode::OK, "The answer.")
             .gives_text("text/event-stream", "The answer, after the messages that precede it.")
             .gives_nothing(StatusCode::ACCEPTED, "The message was accepted.")
@@ -54,7 +52,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Draining,
                 ProblemName::Overloaded,
             ]),
-        Route::get(PATH, tools, answer).id("streamMcpMessages")
+        Route::get(PATH, tools, answer)
             .says("Streams the messages of a session, for revisions that have sessions.")
             .header("Mcp-Session-Id", session)
             .gives_text("text/event-stream", "The messages.")
@@ -65,7 +63,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::MethodNotAllowed,
                 ProblemName::Overloaded,
             ]),
-        Route::delete(PATH, tools, answer).id("endMcpSession")
+        Route::delete(PATH, tools, answer)
             .says("Ends a session, for revisions that have sessions.")
             .header("Mcp-Session-Id", session)
             .gives_nothing(StatusCode::ACCEPTED, "The session has ended.")

@@ -26,7 +26,6 @@ mod newest;
 mod placement;
 mod plain;
 mod request;
-mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite_memory;
 
@@ -63,7 +62,6 @@ pub(crate) fn routes() -> Vec<Route> {
     let mut routes = models::routes();
     routes.push(
         Route::post("/v1/chat/completions", Access::Scope(TokenScope::Chat), complete)
-            .id("createChatCompletion")
             .begins()
             .waits(|limits| limits.completion_wait)
             .takes_histories()
@@ -71,7 +69,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .header("Idempotency-Key", "Makes the request safe to repeat.")
             .header("Madang-Ask", "Who is asked for approvals: `elsewhere` or `none`.")
             .header("Madang-Session", "The chat to continue.")
-            .takes::<schema::ChatCompletionRequest>(schema::example)
+            .takes::<ForeignObject>()
             .gives::<ForeignObject>(
                 StatusCode::OK,
                 "The completion, or a stream of chunks if the request asks for it.",

@@ -1,21 +1,31 @@
-// The half of a login that no browser sends by itself: a cookie goes to every port of its host, and this only to ours.
+// The half of a login that no browser sends by itself. The cookie goes to every port of its host; this goes to our own alone.
 
-import { ofBrowser } from "./storage.js";
+const NAME = "madang.proof";
 
-/** What this tab sends. If another tab signs someone else in, it is refused from then on. */
+/** What the requests of this tab bring. It stays when another tab signs someone else in: then they count no more. */
 let proof = null;
 
 export const proofHeader = () => (proof ? { "madang-proof": proof } : {});
 
-/** Whether a sign-in came after a request, so that it may succeed again. */
+/** Tells whether a sign-in came since a request was made, so that it may count if it is made again. */
 export const isOld = (headers) => (headers["madang-proof"] ?? null) !== proof;
 
 /** Takes what the tabs of this origin have kept. */
 export function learnProof() {
-	proof = ofBrowser.get("proof");
+	try {
+		proof = localStorage.getItem(NAME);
+	} catch {
+		// Where storage is forbidden, a login is that of one tab.
+	}
 }
 
+/** Keeps the half of a new login, or of none. */
 export function keepProof(given) {
 	proof = given;
-	ofBrowser.set("proof", given);
+	try {
+		if (given) localStorage.setItem(NAME, given);
+		else localStorage.removeItem(NAME);
+	} catch {
+		// As above.
+	}
 }

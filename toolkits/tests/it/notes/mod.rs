@@ -1,6 +1,5 @@
 //! Tests the notes toolkit on a real database, through the runtime.
 
-mod asking;
 mod seed;
 mod standing;
 mod verdicts;
