@@ -5,10 +5,10 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-chat() { MADANG_RECORD=1 cargo test --locked -p madang-program --test it picture; }
+chat() { MADANG_RECORD=1 cargo test --locked -p madang-cli --test it picture; }
 
 page() {
-    cargo build --locked -p madang-program
+    cargo build --locked -p madang-cli
     npm ci --prefix server/browser --ignore-scripts --no-audit --no-fund
     MADANG_BIN=${CARGO_TARGET_DIR:-target}/debug/madang node server/browser/record.mjs docs/page.webp
 }

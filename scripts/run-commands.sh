@@ -26,8 +26,10 @@ has_reason() {
     case $1 in
     "cargo clippy "* | "cargo test") echo "a suite runs this very line" ;;
     "cargo deny "* | "cargo machete"* | "cargo nextest "* | "cargo mutants"*) echo "a tool that a person installs" ;;
+    "uvx "* | "npx "* | "cargo install "*) echo "it brings a package that is published" ;;
+    "cargo build --locked --release --bin madang") echo "the suite packages takes the program of the build before it" ;;
     "cargo run -p madang-hello") echo "the suite examples runs this very line" ;;
-    "cargo build --release --bin madang --features madang-program/cuda") echo "it needs the CUDA toolkit" ;;
+    "cargo build --release --bin madang --features madang-cli/cuda") echo "it needs the CUDA toolkit" ;;
     *--bench\ NAME* | *OWNER/REPO* | *path/to/model* | *COMMAND*) echo "a pattern, not a command" ;;
     llama-server\ *) echo "another program" ;;
     *) return 1 ;;
@@ -96,8 +98,10 @@ lists_some() {
     cargo test -q --locked "${chosen[@]}" ${kind[@]+"${kind[@]}"} $filter -- --list | grep -c ': test$'
 }
 
-# Prints the blocks of a language of docs/serve.md.
-block_of_serve() { sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}" docs/serve.md; }
+# Prints the block of a language of docs/serve.md that needs no SDK. The suite `clients` runs the others.
+block_of_serve() {
+    sed -n '/^## From another language$/,/^## /p' docs/serve.md | sed -n "/^\`\`\`$1\$/,/^\`\`\`\$/{/^\`\`\`/!p}"
+}
 
 # Runs the program of this language on that page, by this command and before a server of its own.
 runs_with_a_server() {

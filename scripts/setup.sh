@@ -2,9 +2,10 @@
 # Makes sure that Madang can be built here: Rust, and what llama.cpp asks for (a C++ compiler, cmake, libclang).
 # Installs what is missing where it may; otherwise says what to type, and stops. Quick when nothing is missing.
 #
-# usage: scripts/setup.sh [lints] [browser] [clients] [templates]
+# usage: scripts/setup.sh [lints] [browser] [clients] [templates] [packages]
 #   lints: rustfmt and clippy as well; browser: a Chromium, for the tests of the page; clients: npm, Python with venv and
-#   curl, for the tests by the clients of others; templates: the chat templates of others and jinja2, in a cache
+#   curl, for the tests by the clients of others; templates: the chat templates of others and jinja2, in a cache;
+#   packages: npm, the tools of Debian's packages, qemu, and in a cache a small Debian and auditwheel
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -232,6 +233,53 @@ PYTHON
     mv "$part" "$folder"
 }
 
+# The packages of Debian that the tests of our packages lack here.
+missing_for_packages() {
+    local packages=()
+    command -v npm >/dev/null || packages+=(npm)
+    command -v node >/dev/null || packages+=(nodejs)
+    command -v curl >/dev/null || packages+=(curl)
+    command -v readelf >/dev/null || packages+=(binutils)
+    command -v dpkg-shlibdeps >/dev/null || packages+=(dpkg-dev)
+    command -v debootstrap >/dev/null || packages+=(debootstrap)
+    command -v lintian >/dev/null || packages+=(lintian)
+    command -v qemu-x86_64 >/dev/null || packages+=(qemu-user)
+    python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3 python3-venv)
+    printf '%s' "${packages[*]-}"
+}
+
+# A small Debian, in which the tests install our package, and auditwheel.
+add_packages() {
+    local folder part missing
+    command -v apt-get >/dev/null || stop "The tests of packages install one of Debian's, so they need Debian or its kin."
+    missing=$(missing_for_packages)
+    if [ -n "$missing" ]; then
+        try_apt "what packages are tried with: $missing" "$apt_install $missing"
+        missing=$(missing_for_packages)
+        [ -z "$missing" ] || stop "The tests of packages need $missing: $(by_hand "$missing"), then try again."
+    fi
+    folder=$(scripts/packages-folder.sh)
+    if [ -e "$folder/complete" ]; then return 0; fi
+    [ "$(id -u)" -eq 0 ] || stop "A small Debian, for the tests of packages, is made by root: type \`sudo -E scripts/setup.sh packages\`."
+    say "Bringing a small Debian, 150 MiB, into $folder"
+    mkdir -p "$(dirname "$folder")"
+    part=$(mktemp -d "$folder.XXXXXX")
+    # shellcheck disable=SC2064 # the folder of now
+    trap "rm -rf --one-file-system '$part'" EXIT
+    python3 -m venv "$part/venv"
+    "$part/venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r packaging/tests/auditwheel.txt >&2
+    # systemd for the tools that check a unit and open a socket; it does not run.
+    debootstrap --variant=minbase --include=adduser,init-system-helpers,systemd \
+        "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" "$part/root" >"$part/log" 2>&1 ||
+        stop "debootstrap failed to bring a small Debian: $(tail -n 1 "$part/log")"
+    rm -rf "$part"/root/var/cache/apt/archives/*.deb "$part"/root/var/lib/apt/lists/*
+    tar -cf "$part/root.tar" -C "$part/root" .
+    rm -rf "$part/root"
+    touch "$part/complete"
+    rm -rf "$folder"
+    mv "$part" "$folder"
+}
+
 check_rust
 install_missing
 for wanted in "$@"; do
@@ -240,6 +288,7 @@ for wanted in "$@"; do
     browser) add_browser ;;
     clients) add_clients ;;
     templates) add_templates ;;
-    *) stop "scripts/setup.sh knows \`lints\`, \`browser\`, \`clients\` and \`templates\`, not \`$wanted\`." ;;
+    packages) add_packages ;;
+    *) stop "scripts/setup.sh knows \`lints\`, \`browser\`, \`clients\`, \`templates\` and \`packages\`, not \`$wanted\`." ;;
     esac
 done

@@ -20,11 +20,13 @@ cargo test --locked -p madang-toolkits --test it entries
 # Worlds of mishaps, long texts before every pre-tokenizer, model files that lie: more of each than in `make test`.
 MADANG_WORLDS=400 cargo test --locked -p madang-actors --lib -- session::tests::heard session::tests::interleavings
 MADANG_LONG_TEXTS=1 cargo test --locked -p madang-llama --lib pre_tokenizers
-MADANG_LONG_TEXTS=1 cargo test --locked -p madang-program --test it child::long_texts
-MADANG_MODEL_FILES=2000 cargo test --locked -p madang-program --test it child::hostile_files
+MADANG_LONG_TEXTS=1 cargo test --locked -p madang-cli --test it child::long_texts
+MADANG_MODEL_FILES=2000 cargo test --locked -p madang-cli --test it child::hostile_files
 # Ten thousand readers come back at once to a server that ends meanwhile, where a process may have so many files open.
-MADANG_READERS=10000 cargo test --locked -p madang-program --test it serve::misuse::readers
+MADANG_READERS=10000 cargo test --locked -p madang-cli --test it serve::misuse::readers
 scripts/fuzz.sh 30
+# The programs of the pages as an application has them. It asks the registry which versions go together.
+scripts/outside.sh
 # Every step that can go wrong does, in `make test` as well; here beside nothing else.
 scripts/test.sh failpoints
 exec cargo run --locked --release -p madang-proof --bin proof -- all "$@"

@@ -9,7 +9,7 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
-all=(format lint docs wall actors tests templates failpoints proofs features examples benches commands browser clients)
+all=(format lint docs wall actors tests templates failpoints proofs features examples benches commands packages browser clients)
 target=${CARGO_TARGET_DIR:-target}
 logs=$target/test-logs
 mkdir -p "$logs"
@@ -41,12 +41,13 @@ docs() {
 }
 
 # The walls: `actors` and `parser` need no C or C++, and `actors` without its feature no schemas. The library alone brings no program
-# and no llama.cpp.
+# and no llama.cpp, and neither do the toolkits.
 wall() {
     names_none madang-actors 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev --features schema || return 1
     names_none madang-parser 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev || return 1
     names_none madang-actors 'schemars.*' -e normal || return 1
-    names_none madang '(clap|rustyline|crossterm|reqwest)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite
+    names_none madang '(clap|rustyline|crossterm|reqwest)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite || return 1
+    names_none madang-toolkits '.*llama.*' -e normal
 }
 
 # Fails where the tree of a package, by these options of `cargo tree`, names a crate that matches the pattern as a whole.
@@ -106,8 +107,38 @@ features() {
     run cargo check -p madang-mcp --no-default-features || return 1
     run cargo check -p madang-mcp --no-default-features --features http || return 1
     run cargo check -p madang-server --no-default-features --features mcp || return 1
-    run cargo check -p madang-program --no-default-features || return 1
-    run cargo check -p madang-eval --no-default-features
+    run cargo check -p madang-toolkits || return 1
+    run cargo check -p madang-cli --no-default-features || return 1
+    run cargo check -p madang-eval --no-default-features || return 1
+    oldest_sqlite
+}
+
+# The library with the oldest libsqlite3-sys that its Cargo.toml allows; the lock file has the newest. As in an application, in a
+# package outside of the workspace. SQLite itself is neither compiled nor linked.
+oldest_sqlite() {
+    local oldest folder failed=0
+    oldest=$(sed -n 's/^libsqlite3-sys = { version = ">=\([0-9.]*\),.*/\1/p' Cargo.toml)
+    [ -n "$oldest" ] || { echo "Cargo.toml names no oldest libsqlite3-sys" && return 1; }
+    folder=$(mktemp -d)
+    mkdir "$folder/src"
+    : >"$folder/src/lib.rs"
+    cp Cargo.lock "$folder/"
+    cat >"$folder/Cargo.toml" <<END
+[package]
+name = "oldest-sqlite"
+version = "0.1.0"
+edition = "2024"
+
+[workspace]
+
+[dependencies]
+madang = { path = "$PWD", default-features = false, features = ["sqlite"] }
+END
+    run cargo update -q --manifest-path "$folder/Cargo.toml" -p libsqlite3-sys --precise "$oldest" || failed=1
+    CARGO_TARGET_DIR=$target LIBSQLITE3_SYS_USE_PKG_CONFIG=1 SQLITE3_LIB_DIR=$folder \
+        run cargo check --manifest-path "$folder/Cargo.toml" || failed=1
+    rm -r "$folder"
+    return $failed
 }
 
 needs_llama() {
@@ -132,6 +163,13 @@ benches() { run cargo test "${of_tests[@]}" --benches --no-run; }
 
 # Each command of README and docs, in a form that takes seconds.
 commands() { run scripts/run-commands.sh; }
+
+# Each package, made of the program that is built above, installed in a clean folder, and asked one question.
+packages() {
+    local program
+    program=$(cd "$target/debug" && pwd)/madang
+    run scripts/test-packages.sh "$program"
+}
 
 # The page: its pure parts in Node, then the whole in a browser, served by the mock and by the program that is built above.
 browser() {
@@ -198,6 +236,15 @@ missing_command() {
         python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || echo "python3 (3.11 or newer, with venv)"
         is_new_node || [ "$(uname -sm)" = "Linux x86_64" ] || echo "node (22.19 or newer)"
         ;;
+    packages)
+        local name
+        for name in npm node curl readelf dpkg-shlibdeps lintian qemu-x86_64; do
+            command -v $name >/dev/null || { echo "$name: scripts/setup.sh packages" && return; }
+        done
+        python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || echo "python3 (3.11 or newer, with venv)"
+        [ -e "$(scripts/packages-folder.sh)/complete" ] || echo "small Debian: scripts/setup.sh packages"
+        [ "$(id -u)" -eq 0 ] || echo "right to install a Debian package: be root"
+        ;;
     templates) [ -e "$(scripts/templates-folder.sh)/complete" ] || echo "chat templates of others: scripts/setup.sh templates" ;;
     format) cargo fmt --version >/dev/null 2>&1 || echo "cargo fmt" ;;
     lint) cargo clippy --version >/dev/null 2>&1 || echo "cargo clippy" ;;
@@ -253,7 +300,7 @@ for name in "${chosen[@]}"; do
     format | lint | docs | wall) ;;
     actors) needs_actors=1 ;;
     failpoints) needs_failpoints=1 ;;
-    tests | templates | proofs | features | examples | benches | browser | clients) needs_madang=1 ;;
+    tests | templates | proofs | features | examples | benches | packages | browser | clients) needs_madang=1 ;;
     commands) needs_madang=1 needs_actors=1 ;;
     *)
         echo "there is no suite \`$name\`; there are: ${all[*]}" >&2

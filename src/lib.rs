@@ -74,13 +74,9 @@ pub use session::handle::Session;
 pub use turn::handle::Turn;
 pub use user::User;
 
-/// Compiles the README's examples.
-#[cfg(all(doctest, feature = "bundled-model", feature = "sqlite"))]
-#[doc = include_str!("../README.md")]
-struct Readme;
-
 /// Compiles the examples of the pages.
 #[cfg(all(doctest, feature = "sqlite"))]
+#[doc = include_str!("../docs/crate.md")]
 #[doc = include_str!("../docs/embedding.md")]
 #[doc = include_str!("../docs/events.md")]
 #[doc = include_str!("../docs/tools.md")]

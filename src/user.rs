@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    port::{LedgerFilter, LedgerRow, SessionPage, SessionSummary, StoreError},
+    port::{
+        LedgerFilter, LedgerRow, SearchPage, SearchQuery, SessionPage, SessionSummary, StoreError,
+    },
     protocol::{Bound, CallId, Decision, DecisionError, Digest, SessionId, UserId},
-    session::create,
 };
 
 use crate::{
@@ -56,12 +57,7 @@ impl User {
     /// after the runtime has shut down, or if the session does not exist and the runtime is
     /// shutting down.
     pub async fn session(&self, name: &str) -> Result<Session, Error> {
-        let session = SessionId::new(name)?;
-        if self.runtime.is_closed() {
-            return Err(Error::Closed);
-        }
-        create(&session, &self.id, &self.runtime.context).await?;
-        self.opened(&session).ok_or(Error::Foreign(session))
+        Session::open(&self.runtime, &self.id, name).await
     }
 
     /// Opens a session of the user as [`session`](Self::session) does, but creates none. Returns
@@ -76,18 +72,10 @@ impl User {
             return Err(Error::Closed);
         }
         let owner = self.runtime.store().owner(session).await?;
-        Ok(if owner.as_ref() == Some(&self.id) { self.opened(session) } else { None })
-    }
-
-    /// Returns the handle of a session that the store has for this user. Returns `None` if its slot
-    /// is another user's.
-    fn opened(&self, session: &SessionId) -> Option<Session> {
-        let runtime = &self.runtime;
-        let slot = runtime.sessions.slot(session, &self.id, runtime.limits())?;
-        if runtime.interrupted.take(session) {
-            runtime.wake(&slot);
+        if owner.as_ref() != Some(&self.id) {
+            return Ok(None);
         }
-        Some(Session::new(slot, runtime.clone()))
+        Ok(Session::opened(&self.runtime, &self.id, session))
     }
 
     /// Reads a page of the user's chats from the store, newest first, and wakes none. A session is
@@ -101,6 +89,34 @@ impl User {
     /// [`StoreError`] if the store cannot be read.
     pub async fn sessions(&self, page: SessionPage) -> Result<Vec<SessionSummary>, StoreError> {
         self.runtime.store().sessions(&self.id, &page).await
+    }
+
+    /// Searches the texts of the user's chats: what the user and the models have said since the last
+    /// clearing of each. The newest chat comes first, and no chat wakes.
+    ///
+    /// A page reads no more than its bounds allow, and may end before anything is found. The search
+    /// goes on from [`SearchPage::next`].
+    ///
+    /// ```
+    /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+    /// use madang::store::{SearchQuery, SearchText};
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([ScriptedCompletion::text("Go to bed at ten.")]);
+    /// # let runtime = madang::Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
+    ///
+    /// let user = runtime.user("kim")?;
+    /// user.session("chat-1").await?.send("When shall I sleep?").await?.text().await?;
+    /// let page = user.search(&SearchQuery::new(SearchText::new("BED")?)).await?;
+    /// assert_eq!((&*page.hits[0].excerpt.found, page.next), ("bed", None));
+    /// # Ok(runtime.shutdown().await?)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`StoreError`] if the store cannot be read.
+    pub async fn search(&self, query: &SearchQuery) -> Result<SearchPage, StoreError> {
+        self.runtime.store().search(&self.id, query).await
     }
 
     /// Opens an inbox of the user's approval requests. It is complete even after a start, because

@@ -1,17 +1,26 @@
-"""What the assistant says of itself, and where no tool is needed."""
+"""What the assistant says itself: fixed sentences where no tool is called. None of them holds anything said or found."""
 
 from __future__ import annotations
 
-POLITE = {
+# What it says whatever the toolkits are.
+SAID = {
     "ko": {
         "thanks": "도움이 되어 기뻐요. 더 필요한 것이 있으면 말씀해 주세요.",
         "bye": "다음에 또 만나요. 좋은 하루 보내세요!",
-        "nevermind": "알겠어요. 필요한 것이 생기면 말씀해 주세요.",
+        "nevermind": "알겠어요. 지금은 아무것도 하지 않을게요. 필요한 것이 생기면 말씀해 주세요.",
+        "heard": "그렇군요. 제가 할 일이 있으면 말씀해 주세요.",
+        "unclear": "무슨 말씀인지 잘 모르겠어요. 다르게 말씀해 주세요.",
+        "languages": "저는 한국어와 영어만 알아들어요. I only understand Korean and English.",
+        "crisis": "많이 힘드시군요. 저는 작은 시범 모델이라 도와드리지 못해요. 가까운 사람이나 전문가에게 꼭 이야기해 주세요.",
     },
     "en": {
         "thanks": "Glad to help. Tell me if you need anything else.",
         "bye": "See you next time. Have a good day!",
-        "nevermind": "All right. Tell me when you need something.",
+        "nevermind": "All right, I will not do anything now. Tell me when you need something.",
+        "heard": "I see. Tell me if there is something for me to do.",
+        "unclear": "I did not understand that. Please put it differently.",
+        "languages": "I only understand Korean and English. 저는 한국어와 영어만 알아들어요.",
+        "crisis": "I am sorry that it is so hard. I am a small demonstration model and cannot help with this. Please talk to someone close to you or to a professional.",
     },
 }
 
@@ -20,22 +29,22 @@ _SELF = {
     "ko": {
         "greet": "안녕하세요! {w} 일을 도와드려요. 무엇을 해 볼까요?",
         "who": "저는 마당의 작은 시범 모델이에요. {w} 일을 할 수 있어요.",
-        "outside": "그건 제가 할 수 없는 일이에요. 저는 {w} 일만 할 수 있어요.",
+        "outside": "그건 제가 배우지 않은 일이에요. 저는 {w} 일만 할 수 있어요.",
     },
     "en": {
         "greet": "Hello! I can {w}. What would you like to do?",
         "who": "I am the small demonstration model of Madang. I can {w}.",
-        "outside": "I cannot do that. I can only {w}.",
+        "outside": "I have not learned that. I can only {w}.",
     },
 }
 _WORKS = {
     "ko": {
-        ("life",): "습관 프로토콜을 찾고, 습관을 추가하고, 기록하는",
+        ("life",): "습관 프로토콜을 찾고, 습관을 추가하고 기록하고 끝내는",
         ("notes",): "페이지를 열고 만들고, 줄을 찾고 적고 고치고 지우는",
         ("life", "notes"): "습관을 찾아 추가하고 기록하는 일과, 노트의 페이지와 줄을 찾고 적고 고치고 지우는",
     },
     "en": {
-        ("life",): "search habit protocols, add habits and record them",
+        ("life",): "search habit protocols, and add, record and end habits",
         ("notes",): "open and create pages, and find, write, change and delete lines",
         ("life", "notes"): "search, add and record habits, and find, write, change and delete lines of notes",
     },
@@ -45,25 +54,3 @@ _WORKS = {
 def of_itself(language: str, kind: str, toolkits: tuple[str, ...]) -> str:
     """What it says of itself: in a greeting, when asked, and when asked for something else."""
     return _SELF[language][kind].format(w=_WORKS[language][toolkits])
-
-
-DISCARDED = {
-    "ko": {
-        "committed": "화면이 닫혔지만 적용되었어요.",
-        "none": "화면이 닫혀서 적용되지 않았어요. 바뀐 것은 없어요.",
-        "unknown": "화면이 닫혀서 결과를 알 수 없어요. 적용되었을 수도 있으니 직접 확인해 주세요.",
-    },
-    "en": {
-        "committed": "The screen was closed, but it took effect.",
-        "none": "The screen was closed and it did not take effect. Nothing was changed.",
-        "unknown": "The screen was closed, so how it ended is not known. It may have taken effect, so please check.",
-    },
-}
-
-SETTLED = {
-    "ko": {True: "확인해 보니 적용되었어요.", False: "확인해 보니 적용되지 않았어요. 바뀐 것은 없어요."},
-    "en": {
-        True: "It is known now that it took effect.",
-        False: "It is known now that it did not take effect. Nothing was changed.",
-    },
-}

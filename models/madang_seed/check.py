@@ -1,4 +1,7 @@
-"""Checks a GGUF against the training: the same text and tokens, and scores as near as eight bits allow."""
+"""Checks a GGUF against the training: the same text and tokens, and scores as near as eight bits allow.
+
+Every conversation on the way is held against the rules for what is generated.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,12 @@ import gguf
 import jinja2
 import torch
 
-from . import restore, vocabulary
+from . import restore, rules, vocabulary
 from .chat import pieces
 from .generate import conversation
 from .mixture import Mixture, dialogue
 from .model import Network, Shape, document_mask
+from .placeholders import PLACEHOLDERS
 from .vocabulary import unescaped
 
 # How far scores may be moved by rounding the weights to eight bits, and how many best tokens it may change.
@@ -51,9 +55,12 @@ def check(model: Path, run: Path | None, number: int) -> None:
     file = FileVocabulary(reader)
     trained = vocabulary.Encoder(vocabulary.load(run / "vocabulary.json")) if run else None
     read_back = vocabulary.Encoder(restore.vocabulary(reader))
+    for placeholder in PLACEHOLDERS if trained else ():
+        assert len(file.encode(placeholder)) == 1, f"{placeholder} is not one token"
     rng = random.Random(42)
     for _ in range(number):
-        messages = dialogue(rng, Mixture(novelty=0.4))
+        messages = dialogue(rng, Mixture(novelty=0.4, long=0.1))
+        assert not rules.broken(messages), rules.broken(messages)
         written = pieces(messages)
         rendered = template.render(**conversation(messages), add_generation_prompt=False)
         assert rendered == "".join(piece.text for piece in written), rendered

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .envelopes import Data
@@ -13,6 +14,7 @@ from .life import requests_ko as life_ko
 from .notes import requests_en as notes_en
 from .notes import requests_ko as notes_ko
 from .notes.ids import Ids
+from .placeholders import COUNT, RESULT, WHICH
 
 LIFE = {"ko": life_ko, "en": life_en}
 NOTES = {"ko": notes_ko, "en": notes_en}
@@ -81,6 +83,9 @@ class Dialogue:
         for doubled in ("??", "?.", ".?", ".!", "!.", "?!", "..."):
             if doubled != "..." and doubled in text:
                 text = text.replace(doubled, doubled[0])
+        text = re.sub(r"요요(?=\W*$)", "요", text)
+        if text.lower().count("please") > 1:
+            text = re.sub(r",? please(?=\W*$)", "", text)
         if self.language == "en":
             if rng.random() < 0.55:
                 text = text[:1].upper() + text[1:]
@@ -93,13 +98,20 @@ class Dialogue:
         return text
 
     def careless(self, text: str, *copied: object) -> str:
-        """Now and then misspells common words, but none that stands in what is to be copied."""
-        if self.rng.random() > 0.08:
-            return text
-        kept = " ".join(str(value) for value in copied)
-        for word, spellings in self.phrases.MISSPELT.items():
-            if word in text and word not in kept and self.rng.random() < 0.6:
-                text = text.replace(word, self.rng.choice(spellings), 1)
+        """Now and then types in haste: common words misspelt, spaces left out, a face behind it.
+
+        What is to be copied stays as it is, and nothing is put behind it where it ends the text.
+        """
+        rng = self.rng
+        kept = [str(value) for value in copied if len(str(value)) > 1 and str(value) in text]
+        if rng.random() < 0.08:
+            for word, spellings in self.phrases.MISSPELT.items():
+                if word in text and not any(word in value for value in kept) and rng.random() < 0.6:
+                    text = text.replace(word, rng.choice(spellings), 1)
+        if self.language == "ko" and rng.random() < 0.05:
+            text = _closed_up(rng, text, kept)
+        if rng.random() < 0.05 and not any(text.endswith(value) for value in kept):
+            text = f"{text.rstrip('.')}{rng.choice(self.phrases.FACES)}"
         return text
 
     def squeezed(self, text: str) -> str:
@@ -107,8 +119,8 @@ class Dialogue:
         return text.replace(" ", "") if self.language == "ko" and self.rng.random() < 0.06 else text
 
     def in_passing(self, text: str) -> str:
-        """Now and then says something else first."""
-        if self.rng.random() > 0.05:
+        """Now and then says something else first, often why it is wanted."""
+        if self.rng.random() > 0.09:
             return text
         return f"{self.rng.choice(self.phrases.CHATTER)} {text}"
 
@@ -119,6 +131,18 @@ class Dialogue:
     def say(self, text: str) -> None:
         """The assistant says something."""
         self.messages.append(Message("assistant", text))
+
+    def result(self) -> None:
+        """The assistant leaves it to the program to say what the calls of this turn did."""
+        self.say(RESULT)
+
+    def which(self) -> None:
+        """The assistant has the program ask which of the hits is meant."""
+        self.say(WHICH)
+
+    def count(self) -> None:
+        """The assistant has the program say how many there are."""
+        self.say(COUNT)
 
     def call(self, name: str, **arguments: object) -> Call:
         """The assistant calls a tool."""
@@ -134,6 +158,24 @@ class Dialogue:
         """A text in quotation marks of some kind."""
         opening, closing = self.rng.choice(_QUOTES if "'" not in text else _DOUBLE_QUOTES)
         return f"{opening}{text}{closing}"
+
+
+def _closed_up(rng: random.Random, text: str, kept: list[str]) -> str:
+    """A text in which some spaces are left out, but none of what is to be copied."""
+    whole = {place for value in kept for start in _places(text, value) for place in range(start, start + len(value))}
+    share = rng.choice((0.4, 0.7, 1.0))
+    return "".join(
+        letter
+        for place, letter in enumerate(text)
+        if letter != " " or place in whole or rng.random() > share
+    )
+
+
+def _places(text: str, value: str) -> Iterator[int]:
+    place = text.find(value)
+    while place >= 0:
+        yield place
+        place = text.find(value, place + 1)
 
 
 _QUOTES = [("'", "'"), ("'", "'"), ('"', '"'), ('"', '"'), ("“", "”"), ("‘", "’"), ("「", "」")]

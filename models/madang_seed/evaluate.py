@@ -15,6 +15,7 @@ from .chat import IM_END, IM_START, call_text
 from .dialogue import Message
 from .mixture import Mixture, dialogue
 from .model import Cache, Network, Shape
+from .placeholders import PLACEHOLDERS
 
 # Seeds of the training are small numbers or counts of tokens; this one is neither.
 HELD_OUT_SEED = 987_654_321_001
@@ -69,15 +70,35 @@ def written(message: Message) -> str:
     return f"<tool_call>\n{call_text(message.call.name, message.call.arguments)[0]}\n</tool_call>"
 
 
+def _kind_of_answer(text: str) -> str:
+    return text if text in PLACEHOLDERS else "own sentence"
+
+
 def _tool(text: str) -> str:
     """The name of the tool that is called; blank where none is."""
     return text.partition('{"name":"')[2].partition('"')[0]
 
 
-def held_out(speaker: Speaker, number: int, whole: bool, show: int, about: str | None) -> None:
-    """Compares replies with what the generator would have said and prints the shares that are exactly right."""
+# What one of these does to the data of a person, who is asked before.
+WRITING = frozenset(
+    "add_habit log_tracker_entry end_habit correct_tracker_entry create_page create_page_with_blocks rename_page "
+    "delete_page create_block update_block delete_block insert_block_below_current insert_block_below "
+    "append_to_block".split()
+)
+MIXTURES = {
+    "first": Mixture(short=1.0, novelty=0.25),
+    "whole": Mixture(short=0.0, novelty=0.25, more_turns=0.3),
+    "long": Mixture(short=0.0, novelty=0.25, long=1.0),
+}
+
+
+def held_out(speaker: Speaker, number: int, mixture: Mixture, show: int, about: str | None) -> None:
+    """Compares replies with what the generator would have said and prints the shares that are exactly right.
+
+    A placeholder is right where it is that placeholder and nothing else. Two lines count what was not asked for: a call
+    where none was due, and a call that writes where another tool or none was due.
+    """
     rng = random.Random(HELD_OUT_SEED)
-    mixture = Mixture(short=0.0 if whole else 1.0, novelty=0.25, more_turns=0.3)
     right: Counter[str] = Counter()
     seen: Counter[str] = Counter()
     for _ in range(number):
@@ -87,12 +108,17 @@ def held_out(speaker: Speaker, number: int, whole: bool, show: int, about: str |
                 continue
             reply = speaker.reply(messages[:place])
             expected = written(message)
-            kind = message.call.name if message.call else f"answer to {messages[place - 1].role}"
+            kind = message.call.name if message.call else _kind_of_answer(expected)
             for label in (kind, "all calls" if message.call else "all answers"):
                 seen[label] += 1
                 right[label] += reply == expected
             seen["right tool or none"] += 1
             right["right tool or none"] += _tool(reply) == _tool(expected)
+            if message.call is None:
+                seen["no call where none is due"] += 1
+                right["no call where none is due"] += not _tool(reply)
+            seen["no write that is not due"] += 1
+            right["no write that is not due"] += _tool(reply) not in WRITING or _tool(reply) == _tool(expected)
             if reply != expected and show > 0:
                 show -= 1
                 print(f"user: {messages[place - 1].text[-200:]}\n  want {expected}\n  got  {reply}", flush=True)
@@ -106,7 +132,10 @@ def main() -> None:
     parser.add_argument("--run", type=Path, required=True, help="folder of vocabulary and checkpoint")
     parser.add_argument("--number", type=int, default=300, help="how many held-out dialogues")
     parser.add_argument(
-        "--whole", action="store_true", help="judge every reply of whole conversations, not only the first"
+        "--chats",
+        choices=MIXTURES,
+        default="first",
+        help="judge first calls, or every reply of whole conversations, or of long ones",
     )
     parser.add_argument("--about", choices=("life", "notes"), help="only this toolkit")
     parser.add_argument("--show", type=int, default=0, help="how many wrong replies to print")
@@ -121,7 +150,7 @@ def main() -> None:
         for line in arguments.say:
             print(f"{line}\n  {speaker.reply([*told, Message('user', line)])}")
         return
-    held_out(speaker, arguments.number, arguments.whole, arguments.show, arguments.about)
+    held_out(speaker, arguments.number, MIXTURES[arguments.chats], arguments.show, arguments.about)
 
 
 if __name__ == "__main__":

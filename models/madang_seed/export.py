@@ -13,9 +13,8 @@ from gguf import TokenType
 
 from .chat import END_OF_TEXT, IM_END, SPECIAL_TOKENS, TEMPLATE
 from .model import Shape
+from .packing import LENGTHS
 from .vocabulary import Vocabulary, escaped, load
-
-CONTEXT = 4096
 
 
 def export(folder: Path, target: Path) -> None:
@@ -40,7 +39,7 @@ def _describe(writer: gguf.GGUFWriter, shape: Shape, tokens: int, warm: bool) ->
     writer.add_description(f"A demonstration model for Madang's toolkits life and notes, {trained}.")
     writer.add_license("MIT OR Apache-2.0")
     writer.add_languages(["ko", "en"])
-    writer.add_context_length(CONTEXT)
+    writer.add_context_length(LENGTHS[-1])
     writer.add_embedding_length(shape.width)
     writer.add_block_count(shape.layers)
     writer.add_feed_forward_length(shape.hidden)

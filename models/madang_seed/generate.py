@@ -35,10 +35,11 @@ def main() -> None:
     parser.add_argument("--number", type=int, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--short", type=float, default=0.3, help="share that ends at the first call")
+    parser.add_argument("--long", type=float, default=0.1, help="share of the others that are long chats")
     parser.add_argument("--novelty", type=float, default=0.25, help="share of invented words among those to copy")
     arguments = parser.parse_args()
     rng = random.Random(arguments.seed)
-    mixture = Mixture(short=arguments.short, novelty=arguments.novelty)
+    mixture = Mixture(short=arguments.short, novelty=arguments.novelty, long=arguments.long)
     for _ in range(arguments.number):
         print(json.dumps(conversation(dialogue(rng, mixture)), ensure_ascii=False))
 

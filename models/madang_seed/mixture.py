@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from . import answers
 from .dialogue import Dialogue, Message
+from .life import changing
 from .life.adding import add
-from .life.finding import add_unknown, detail, search, search_and_add, search_then
-from .life.keeping import list_habits, log, log_by_title, streak, streak_by_title
+from .life.finding import add_unknown, count_items, detail, search, search_and_add, search_then, wish
+from .life.keeping import count_habits, list_habits, log, log_by_title, streak, streak_by_title
 from .life.talking import question_back
 from .notes import blocks, making, moving, pages, writing
 from .notes.talking import question_back as question_back_about_notes
@@ -19,10 +20,11 @@ from .talking import small_talk, thanks
 
 Turn = Callable[[Dialogue], object]
 
-# What may stand before a chat; none of it is followed. The first is what the program says to models that it does not know.
+# What may stand before a chat; none of it is followed. The first is what the program says to models that it does not
+# know.
 _SYSTEM = [
-    "You are an assistant with tools. Look things up with a tool rather than guess, and say truthfully what a tool did or "
-    "did not do. Answer briefly, in the language of the user's last message.",
+    "You are an assistant with tools. Look things up with a tool rather than guess, and say truthfully what a tool did "
+    "or did not do. Answer briefly, in the language of the user's last message.",
     "You are a helpful assistant.",
     "당신은 습관을 돕는 조수입니다.",
     "You help people with their habits.",
@@ -47,20 +49,31 @@ _LIFE: list[tuple[Turn, int, int]] = [
     (search_and_add, 2, 6),
     (detail, 11, 11),
     (add, 30, 18),
-    (add_unknown, 5, 5),
-    (list_habits, 5, 14),
+    (add_unknown, 7, 9),
+    (wish, 9, 12),
+    (count_items, 4, 4),
+    (list_habits, 5, 12),
+    (count_habits, 5, 5),
     (log, 14, 10),
-    (log_by_title, 4, 10),
+    (log_by_title, 5, 11),
     (streak, 5, 6),
     (streak_by_title, 3, 6),
-    (small_talk, 21, 8),
-    (question_back, 12, 5),
+    (changing.end, 7, 7),
+    (changing.end_by_title, 4, 9),
+    (changing.correct, 9, 8),
+    (changing.correct_by_title, 2, 5),
+    (changing.read_habit, 6, 7),
+    (changing.read_entries, 7, 8),
+    (small_talk, 54, 66),
+    (question_back, 16, 14),
 ]
 _NOTES: list[tuple[Turn, int, int]] = [
     (pages.open_page, 9, 7),
     (pages.list_pages, 6, 5),
     (pages.find_pages, 12, 10),
     (pages.read_page, 9, 9),
+    (pages.rename_page, 14, 14),
+    (pages.delete_page, 12, 12),
     (making.make_page, 11, 8),
     (making.make_page_with_lines, 24, 14),
     (writing.write_here, 13, 9),
@@ -75,14 +88,17 @@ _NOTES: list[tuple[Turn, int, int]] = [
     (moving.back, 3, 2),
     (moving.forward, 3, 2),
     (moving.ping, 4, 2),
-    (question_back_about_notes, 22, 12),
-    (what_came_of_it, 0, 3),
+    (question_back_about_notes, 26, 25),
+    (what_came_of_it, 0, 4),
 ]
-_KINDS = {"life": [*_LIFE, (what_came_of_it, 0, 1)], "notes": [*_NOTES, (small_talk, 12, 4)]}
+_KINDS = {"life": [*_LIFE, (what_came_of_it, 0, 1)], "notes": [*_NOTES, (small_talk, 50, 60)]}
 
 # Which toolkits there are, and whether the model is told. Where it is not told, there are both.
 _PRESENT = {("life",): 24, ("notes",): 31, ("life", "notes"): 45}
 _UNTOLD = 0.15
+
+# The user's messages of a long chat.
+LONG = (6, 12)
 
 
 @dataclass(frozen=True)
@@ -92,6 +108,8 @@ class Mixture:
     short: float = 0.55
     novelty: float = 0.25
     more_turns: float = 0.35
+    # The share of the rest that are long chats, with a number of turns up to `LONG`.
+    long: float = 0.0
 
 
 def dialogue(rng: random.Random, mixture: Mixture, about: str | None = None) -> list[Message]:
@@ -109,14 +127,20 @@ def dialogue(rng: random.Random, mixture: Mixture, about: str | None = None) -> 
     if rng.random() < mixture.short:
         _turn(d, about, 1)
         return _until_first_call(d.messages)
+    wanted = rng.randint(*LONG) if rng.random() < mixture.long else 1
     _turn(d, about, 2)
-    while len(d.messages) < 24 and rng.random() < mixture.more_turns:
+    while _said(d) < wanted or (_said(d) < LONG[1] and wanted == 1 and rng.random() < mixture.more_turns):
         if rng.random() < 0.12:
             d.language = "en" if d.language == "ko" else "ko"
         _turn(d, about, 2)
-    if rng.random() < 0.2:
+    if rng.random() < 0.12:
         thanks(d)
     return d.messages
+
+
+def _said(d: Dialogue) -> int:
+    """How often the user has spoken."""
+    return sum(message.role == "user" for message in d.messages)
 
 
 def _turn(d: Dialogue, about: str | None, column: int) -> None:
@@ -141,8 +165,16 @@ def _of_the_other(d: Dialogue) -> None:
 
 
 _CLEARLY: dict[str, list[Turn]] = {
-    "life": [list_habits, log, streak],
-    "notes": [pages.open_page, pages.list_pages, making.make_page, making.make_page_with_lines, pages.read_page],
+    "life": [list_habits, count_habits, log, streak, changing.end, changing.correct, wish],
+    "notes": [
+        pages.open_page,
+        pages.list_pages,
+        pages.read_page,
+        pages.rename_page,
+        pages.delete_page,
+        making.make_page,
+        making.make_page_with_lines,
+    ],
 }
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-LENGTHS = (128, 256, 512, 1024, 2048)
+# The longest is the room that the model is trained for.
+LENGTHS = (128, 256, 512, 1024, 2048, 3072)
 TOKENS_PER_BATCH = 1024
 _OPEN_ROWS = 12
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import answers, envelopes
+from . import envelopes
 from .dialogue import Call, Dialogue
 from .failing import UNKNOWN
 from .notes import results
@@ -18,14 +18,14 @@ def what_came_of_it(d: Dialogue) -> None:
         d.tool(envelopes.discarded(call.name, effect, d.locale))
         if rng.random() < 0.75:
             d.user(d.ask(d.notes.DID_IT))
-        d.say(answers.DISCARDED[d.language][effect])
+        d.result()
         return
-    code, reasons, told = rng.choice(UNKNOWN)
+    code, reasons = rng.choice(UNKNOWN)
     took_effect = rng.random() < 0.5
     d.tool(envelopes.settled(envelopes.error(code, reasons[d.locale]), call.name, took_effect, d.locale))
-    d.say(told[d.language])
+    d.result()
     d.user(d.ask(d.notes.DID_IT))
-    d.say(answers.SETTLED[d.language][took_effect])
+    d.result()
 
 
 def _write(d: Dialogue) -> Call:

@@ -10,15 +10,17 @@ import signal
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import torch
 
 from . import restore, vocabulary
 from .chat import END_OF_TEXT, SPECIAL_TOKENS
+from .dialogue import LIFE
 from .envelopes import compact
 from .lexicon import noun
+from .life.results import invented_row, search_envelope
 from .mixture import Mixture, dialogue
 from .model import Network, Shape, weighted_loss
 from .notes.ids import Ids
@@ -38,22 +40,24 @@ def mixture(progress: float) -> Mixture:
     """Short dialogues with much to copy come first, whole conversations later."""
     if progress < 0.3:
         return Mixture(short=0.88, novelty=0.5, more_turns=0.2)
-    if progress < 0.6:
-        return Mixture(short=0.72, novelty=0.4, more_turns=0.15)
-    return Mixture(short=0.62, novelty=0.25, more_turns=0.2)
+    if progress < 0.55:
+        return Mixture(short=0.7, novelty=0.4, more_turns=0.2, long=0.05)
+    return Mixture(short=0.58, novelty=0.25, more_turns=0.25, long=0.13)
 
 
 def drill_share(progress: float) -> float:
     """The share of drills among the dialogues: many until copying has set in, then a few."""
-    return 0.25 if progress < 0.35 else 0.04
+    return 0.25 if progress < 0.4 else 0.06
 
 
 def drill(rng: random.Random, encoder: vocabulary.Encoder) -> Encoded:
     """Words or random tokens said several times: the purest lesson in copying, with nothing else to learn from it."""
     roll = rng.random()
-    if roll < 0.4:
+    if roll < 0.3:
         return id_drill(rng, encoder)
-    if roll < 0.7:
+    if roll < 0.6:
+        return place_drill(rng, encoder)
+    if roll < 0.8:
         language = rng.choice(("ko", "en"))
         said = encoder.text(" ".join(noun(rng, language, 0.6) for _ in range(rng.randint(2, 6))))
     else:
@@ -75,6 +79,24 @@ def id_drill(rng: random.Random, encoder: vocabulary.Encoder) -> Encoded:
         weights += [0.0] * len(said)
     for name, own in rng.sample(rows, min(len(rows), 3)):
         asked, told = encoder.text(f"{name}="), encoder.text(own)
+        ids += [*asked, *told]
+        weights += [0.0] * len(asked) + [0.7] * len(told)
+    return ids, weights
+
+
+def place_drill(rng: random.Random, encoder: vocabulary.Encoder) -> Encoded:
+    """A list as a tool writes it, then some of its places: the id and the title of the row that stands there."""
+    language, given = rng.choice(("ko", "en")), Ids(rng)
+    rows = [invented_row(rng, language) for _ in range(rng.choice((2, 2, 3, 3, 4, 5, 6)))]
+    if rng.random() < 0.5:
+        rows = [replace(row, id=given.next()) for row in rows]
+    ids = [encoder.special[END_OF_TEXT], *encoder.text(search_envelope(rows, len(rows)))]
+    weights = [0.0] * len(ids)
+    places = [place for place in LIFE[language].ORDINALS if 0 < place <= len(rows)]
+    for place in rng.sample(places, min(len(places), 3)):
+        row = rows[place - 1]
+        asked = encoder.text(f"{rng.choice(LIFE[language].ORDINALS[place])}=")
+        told = encoder.text(compact({"id": row.id, "title": row.title}))
         ids += [*asked, *told]
         weights += [0.0] * len(asked) + [0.7] * len(told)
     return ids, weights

@@ -1,8 +1,9 @@
 """The tokenizer: the longest known token at each place, and tokens in which a copied word is always cut alike.
 
 A space and every punctuation mark next to a word are tokens of their own, and no token holds more than one Hangul
-syllable. Syllables that the vocabulary lacks are two tokens. Two hexadecimal digits are one token, so that an id of 36
-characters is 20 tokens, cut at the same places wherever it stands. llama.cpp calls this kind of tokenizer `rwkv`.
+syllable. Syllables that the vocabulary lacks are two tokens. Each placeholder is one token. Two hexadecimal digits are
+one token, so that an id of 36 characters is 20 tokens, cut at the same places wherever it stands. llama.cpp calls this
+kind of tokenizer `rwkv`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from tokenizers import Regex, Tokenizer, models, pre_tokenizers, trainers
 from .chat import CHOICE, SPECIAL_TOKENS, pieces
 from .dialogue import Message
 from .mixture import Mixture, dialogue
+from .placeholders import PLACEHOLDERS
 
 SIZE = 2560
 _SYLLABLES = 960
@@ -105,7 +107,7 @@ def _unescaped_part(part: str) -> bytes:
 def build(seed: int = 7, dialogues: int = 24_000) -> Vocabulary:
     """Makes the vocabulary from freshly generated dialogues."""
     rng = random.Random(seed)
-    mixture = Mixture(short=0.3, novelty=0.02, more_turns=0.2)
+    mixture = Mixture(short=0.3, novelty=0.02, more_turns=0.2, long=0.1)
     text = "\n".join(
         piece.text for _ in range(dialogues) for piece in pieces(dialogue(rng, mixture)) if not piece.special
     )
@@ -116,6 +118,7 @@ def build(seed: int = 7, dialogues: int = 24_000) -> Vocabulary:
     tokens |= {chr(code).encode()[:2]: None for code in range(0xAC00, 0xD7A4)}
     tokens |= {f"{byte:02x}".encode(): None for byte in range(256)}
     tokens |= {mark.encode(): None for mark in _QUOTES}
+    tokens |= {placeholder.encode(): None for placeholder in PLACEHOLDERS}
     syllables = Counter(char for char in text if "가" <= char <= "힣")
     tokens |= {char.encode(): None for char, _ in syllables.most_common(_SYLLABLES)}
     for token in _latin(text, SIZE):

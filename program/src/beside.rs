@@ -8,8 +8,8 @@ use madang::{
         port::{
             BoxFuture, ChainEnd, ConnectionType, ErasedChain, Forget, ForgetError, Forgotten,
             InterruptedSession, LedgerFilter, LedgerRow, Link, Occupancy, PartSize, Reader,
-            SealKeys, SessionPage, SessionSummary, Store, StoreError, StoredSession, StoredTurn,
-            SubmittedTurn, TemporaryChat, Transaction, TranscriptPart,
+            SealKeys, SearchPage, SearchQuery, SessionPage, SessionSummary, Store, StoreError,
+            StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction, TranscriptPart,
         },
     },
 };
@@ -118,6 +118,22 @@ impl Store for Beside {
         page: &'a SessionPage,
     ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>> {
         self.record.sessions(user, page)
+    }
+
+    fn summary<'a>(
+        &'a self,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionSummary>, StoreError>> {
+        self.record.summary(user, session)
+    }
+
+    fn search<'a>(
+        &'a self,
+        user: &'a UserId,
+        query: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchPage, StoreError>> {
+        self.record.search(user, query)
     }
 
     fn submitted<'a>(

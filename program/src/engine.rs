@@ -4,7 +4,12 @@ use std::{fs::File, io::Stdin};
 
 use madang::model::child::{self, Served};
 #[cfg(feature = "llama")]
-use madang::model::{child::ModelReport, llama::LlamaModel};
+use madang::model::{
+    child::ModelReport,
+    llama::{EngineStats, LlamaModel, LlamaOptions},
+};
+#[cfg(feature = "llama")]
+use madang_toolkits::demonstration;
 #[cfg(feature = "llama")]
 use serde_json::json;
 
@@ -36,12 +41,22 @@ fn load(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<S
 
 #[cfg(feature = "llama")]
 fn llama(wanted: &Engine, progress: impl FnMut(f32) + Send + 'static) -> Result<Served, Failure> {
-    let options = model::llama_options(wanted.model.as_deref(), wanted.tuning)?;
-    let loaded = LlamaModel::load(options.on_progress(progress)).map_err(Failure::of)?;
-    Ok(Served::reporting(loaded, |model| {
-        let stats = model.stats();
-        ModelReport { progress: Some(stats.decodes), figures: json!(stats) }
-    }))
+    let tuned = |options| model::tuned(options, wanted.tuning).on_progress(progress);
+    Ok(match &wanted.model {
+        Some(path) => {
+            let loaded = LlamaModel::load(tuned(LlamaOptions::new(path))).map_err(Failure::of)?;
+            Served::reporting(loaded, |model| report(model.stats()))
+        }
+        None => {
+            let loaded = demonstration::load_with(tuned).map_err(Failure::of)?;
+            Served::reporting(loaded, |model| report(model.inner().stats()))
+        }
+    })
+}
+
+#[cfg(feature = "llama")]
+fn report(stats: EngineStats) -> ModelReport {
+    ModelReport { progress: Some(stats.decodes), figures: json!(stats) }
 }
 
 #[cfg(not(feature = "llama"))]

@@ -15,11 +15,13 @@ use madang::model::{
 use madang::{
     Builder, ModelName,
     model::{
-        ChatModel,
+        Caveat, ChatModel,
         remote::{RemoteModel, RemoteOptions},
     },
 };
 use madang_testing::ScriptedModel;
+#[cfg(feature = "llama")]
+use madang_toolkits::demonstration;
 
 #[cfg(feature = "llama")]
 use crate::{args::Switch, hub, progress};
@@ -72,8 +74,8 @@ impl Model {
         let loaded = loading
             .await
             .map_err(|cause| Failure::because("failed to load the model", cause))??;
-        for caveat in loaded.model.caveats() {
-            output::notice(&Text::Caveat(&caveat).in_locale(locale));
+        for caveat in loaded.caveats(locale) {
+            output::notice(&caveat);
         }
         Ok(loaded)
     }
@@ -106,10 +108,17 @@ impl Model {
         let system = file.is_some().then_some(SYSTEM);
         let (bar, hearing) = progress::loading();
         let model = match engine {
-            EngineHost::Process => {
-                let model = LlamaModel::load(llama_options(file, tuning)?.on_progress(hearing));
-                model.map(|model| Self::of(model, system)).map_err(Failure::of)
+            EngineHost::Process => match file {
+                Some(path) => {
+                    let options = tuned(LlamaOptions::new(path), tuning).on_progress(hearing);
+                    LlamaModel::load(options).map(|model| Self::of(model, system))
+                }
+                None => {
+                    let tuned = |options| tuned(options, tuning).on_progress(hearing);
+                    demonstration::load_with(tuned).map(|model| Self::of(model, system))
+                }
             }
+            .map_err(Failure::of),
             EngineHost::Child => {
                 let model = ChildModel::load(child_options(file, tuning)?.on_progress(hearing));
                 model.map(|model| Self::of(model, system)).map_err(Failure::of)
@@ -128,6 +137,18 @@ impl Model {
     pub(crate) fn name(&self) -> String {
         // A model file names itself freely.
         printable(&self.model.info().name).into_owned()
+    }
+
+    /// Returns whether this is the demonstration model, which makes mistakes that a person should
+    /// see before they are written.
+    pub(crate) fn is_demonstration(&self) -> bool {
+        self.model.caveats().contains(&Caveat::Demonstration)
+    }
+
+    /// Says what a person should know of the model, in this language.
+    pub(crate) fn caveats(&self, locale: UiLanguage) -> Vec<String> {
+        let caveats = self.model.caveats();
+        caveats.iter().map(|caveat| Text::Caveat(caveat).in_locale(locale)).collect()
     }
 
     /// Adds the model to a runtime, and those that follow it.
@@ -186,14 +207,13 @@ fn child_options(file: Option<&Path>, tuning: Tuning) -> Result<ChildOptions, Fa
     Ok(options.argument(model))
 }
 
-/// Returns the options of this file's model, or of the bundled one.
+/// Changes the options of a model as the command line says.
 #[cfg(feature = "llama")]
-pub(crate) fn llama_options(file: Option<&Path>, tuning: Tuning) -> Result<LlamaOptions, Failure> {
-    let options = file.map_or_else(madang::model::bundled, LlamaOptions::new);
+pub(crate) fn tuned(options: LlamaOptions, tuning: Tuning) -> LlamaOptions {
     let flash = tuning.flash_attention.map(|switch| switch == Switch::On);
     let options = flash.into_iter().fold(options, LlamaOptions::flash_attention);
     let options = tuning.gpu_layers.into_iter().fold(options, LlamaOptions::gpu_layers);
-    Ok(tuning.context_tokens.into_iter().fold(options, LlamaOptions::context_tokens))
+    tuning.context_tokens.into_iter().fold(options, LlamaOptions::context_tokens)
 }
 
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {

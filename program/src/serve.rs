@@ -16,7 +16,9 @@ use tracing::debug;
 
 use crate::{
     args::Serve,
+    chat::prompts::first_prompts,
     failure::Failure,
+    language::UiLanguage,
     mcp, metrics,
     model::Model,
     notes, output,
@@ -50,6 +52,8 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let model = Model::load(&wanted.which, wanted.locale).await?;
     let model = model.before(&wanted.fall_backs)?;
     let name = model.name();
+    let languages = [UiLanguage::Ko, UiLanguage::En];
+    let about_model = languages.map(|language| (language, sentences(&model.caveats(language))));
     let mut predecessor = Predecessor { until, signals: &mut signals };
     let mut bound = Vec::new();
     for address in wanted.listen.iter().chain(&wanted.metrics) {
@@ -70,7 +74,8 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let mirror = notes::mirror(&store, &wanted.tools, wanted.locale)?;
     let limits = Limits { decision_timeout: wanted.decision_timeout, ..Limits::default() };
     // The language of this machine says nothing about the persons elsewhere.
-    let builder = setup::builder(store.clone(), &wanted.tools.toolkits, None).limits(limits);
+    let builder = setup::builder_for(&model, store.clone(), &wanted.tools.toolkits, None);
+    let builder = builder.limits(limits);
     let builder = builder.tools(mcp.iter().flat_map(McpServers::tools));
     let builder = wanted.tools.time_zone.iter().cloned().fold(builder, Builder::time_zone);
     // Before the runtime, which tells the recorder that it finds.
@@ -78,6 +83,10 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let memory = SqliteMemory::open(runtime.clone()).await.map_err(Failure::of)?;
     let (options, secret) = options(&wanted, (&path, tokens), store, memory, &name)?;
+    let options = about_model
+        .into_iter()
+        .filter(|(_, words)| !words.is_empty())
+        .fold(options, |options, (language, words)| options.about_model(language.locale(), words));
     let options = measured
         .iter()
         .cloned()
@@ -125,6 +134,17 @@ pub(crate) async fn run(wanted: Serve) -> Result<(), Failure> {
     }
     has_said?;
     served.map_err(Failure::of)
+}
+
+/// Writes notices as sentences that follow one another.
+fn sentences(notices: &[String]) -> String {
+    let sentence = |notice: &String| {
+        let mut letters = notice.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        let end = if notice.ends_with('.') { "" } else { "." };
+        format!("{first}{}{end}", letters.as_str())
+    };
+    notices.iter().map(sentence).collect::<Vec<_>>().join(" ")
 }
 
 /// The process that may still hold what this one needs.
@@ -238,6 +258,14 @@ fn options(
                 audits.await.map(Some).map_err(StoreError::unavailable)
             }
         });
+    let toolkits: Vec<_> = wanted.tools.toolkits.names.iter().map(|kit| kit.name()).collect();
+    let options = [("ko", true), ("en", false)].into_iter().fold(
+        options,
+        |options, (language, is_korean)| {
+            let prompts = first_prompts(&toolkits, is_korean);
+            options.suggestions(language, prompts.into_iter().map(|prompt| prompt.says))
+        },
+    );
     let options = wanted.public_url.iter().cloned().fold(options, ServerOptions::public_url);
     let options = wanted.allow_origin.iter().cloned().fold(options, ServerOptions::allow_origin);
     let options = match (&wanted.assets, wanted.has_no_page) {

@@ -9,7 +9,7 @@ use std::{
 use madang::{
     Builder, LanguageTag, Runtime,
     store::{SqliteOptions, SqliteStore, Store},
-    tool::{EffectPolicy, ToolRegistry},
+    tool::{EffectPolicy, Tool, ToolRegistry},
 };
 use madang_toolkits::{life, notes};
 use tempfile::TempDir;
@@ -17,6 +17,7 @@ use tempfile::TempDir;
 use crate::{
     args::{Database, Toolkit, Toolkits},
     failure::Failure,
+    model::Model,
 };
 
 /// Opens the database to write, with the tables of these toolkits; creates it if it does not exist.
@@ -76,7 +77,7 @@ pub(crate) async fn store_to_read(database: &Database) -> Result<SqliteStore, Fa
 pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
     let mut registry = ToolRegistry::new();
     for toolkit in &toolkits.names {
-        registry.register_all(tools(*toolkit)).map_err(Failure::of)?;
+        registry.register_all(tools(*toolkit, NotesWrites::Run)).map_err(Failure::of)?;
     }
     Ok(registry)
 }
@@ -88,17 +89,48 @@ pub(crate) fn builder(
     toolkits: &Toolkits,
     language: Option<LanguageTag>,
 ) -> Builder {
+    build(store, toolkits, language, NotesWrites::Run)
+}
+
+/// Builds a runtime for chats with this model, which is not added. With the demonstration model a
+/// person is asked before notes are written, because it makes mistakes.
+pub(crate) fn builder_for(
+    model: &Model,
+    store: impl Store,
+    toolkits: &Toolkits,
+    language: Option<LanguageTag>,
+) -> Builder {
+    let writes = if model.is_demonstration() { NotesWrites::Ask } else { NotesWrites::Run };
+    build(store, toolkits, language, writes)
+}
+
+/// What happens when a call wants to write notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NotesWrites {
+    /// It runs, unless it deletes.
+    Run,
+    /// A person is asked.
+    Ask,
+}
+
+fn build(
+    store: impl Store,
+    toolkits: &Toolkits,
+    language: Option<LanguageTag>,
+    writes: NotesWrites,
+) -> Builder {
     let only_reads = store.only_reads();
-    let all = toolkits.names.iter().flat_map(|toolkit| tools(*toolkit));
+    let all = toolkits.names.iter().flat_map(|toolkit| tools(*toolkit, writes));
     let all = all.filter(|tool| !only_reads || tool.spec().effect == EffectPolicy::Read);
     let builder = language.into_iter().fold(Runtime::builder(), Builder::language);
     builder.store(store).panic_hook().tools(all)
 }
 
-fn tools(toolkit: Toolkit) -> Vec<Arc<dyn madang::tool::Tool>> {
-    match toolkit {
-        Toolkit::Life => life::tools(),
-        Toolkit::Notes => notes::tools(),
+fn tools(toolkit: Toolkit, writes: NotesWrites) -> Vec<Arc<dyn Tool>> {
+    match (toolkit, writes) {
+        (Toolkit::Life, _) => life::tools(),
+        (Toolkit::Notes, NotesWrites::Run) => notes::tools(),
+        (Toolkit::Notes, NotesWrites::Ask) => notes::asking_tools(),
     }
 }
 

@@ -109,8 +109,6 @@ pub(crate) enum Text<'a> {
     NotBegun,
     /// Another program holds the database, and the call only reads.
     ReadsBeside,
-    /// Counts the shown and all items.
-    Items { shown: u64, total: u64 },
     /// A model is being downloaded.
     Downloading { model: &'a str, size: &'a str },
     /// Another program downloads this file, and is waited for.
@@ -166,6 +164,14 @@ impl Text<'_> {
                 ),
                 (UiLanguage::Ko, Caveat::UnknownCalls) => {
                     "이 모델이 도구를 부르는 고유한 방식은 아직 몰라서 JSON으로 부르게 합니다. 도구를 잘못 부르거나 호출을 답처럼 보여 줄 수 있습니다."
+                        .to_owned()
+                }
+                (UiLanguage::Ko, Caveat::Demonstration) => {
+                    "습관과 노트 도구만 아는 아주 작은 데모 모델입니다. 실제 모델을 쓰려면 --hf OWNER/REPO 나 --model PATH 를 주세요 (madang chat --hf OWNER/REPO)."
+                        .to_owned()
+                }
+                (UiLanguage::En, Caveat::Demonstration) => {
+                    "this is a very small demonstration model, which knows only the tools for habits and notes; for real work take a model with --hf OWNER/REPO or --model PATH (madang chat --hf OWNER/REPO)"
                         .to_owned()
                 }
                 (UiLanguage::Ko | UiLanguage::En, caveat) => caveat.to_string(),
@@ -420,14 +426,6 @@ impl Text<'_> {
                 UiLanguage::En => format!(
                     "The head that was kept vouches for the first {vouched_for} transitions. Not checked: whether anything after them was cut off or rewritten. The texts of the chat and the application's own tables are not in the chain."
                 ),
-            },
-            Self::Items { shown, total } => match locale {
-                UiLanguage::Ko if shown == total => format!("{total}개"),
-                UiLanguage::Ko => format!("{total}개 중 {shown}개"),
-                UiLanguage::En if shown == total => {
-                    format!("{total} item{}", if total == 1 { "" } else { "s" })
-                }
-                UiLanguage::En => format!("{shown} of {total} items"),
             },
         }
     }

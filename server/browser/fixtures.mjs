@@ -56,7 +56,7 @@ export function watch(context, wrongs) {
   });
   context.on("request", (request) => {
     const { hostname, protocol } = new URL(request.url());
-    if (protocol !== "data:" && hostname !== "127.0.0.1") wrongs.push(`a request to ${request.url()}`);
+    if (!["data:", "blob:"].includes(protocol) && hostname !== "127.0.0.1") wrongs.push(`a request to ${request.url()}`);
   });
 }
 

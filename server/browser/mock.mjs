@@ -17,6 +17,9 @@ export class Mock {
   store = new Store();
   /** The turns that a client asked to dismiss, as often as it did. */
   dismissals = [];
+  /** The bodies of the turns that began. */
+  asked = [];
+  models = ["madang"];
   isDraining = false;
   #streams = new Set();
   #inboxes = new Map();

@@ -5,22 +5,32 @@ import { readFileSync } from "node:fs";
 import { ADD, LONG_ADD, SEARCH, ask, box, chatOf, dialog, enter, expect, fail, fillChat, log, says } from "./fixtures.mjs";
 
 const ASSETS = new URL("../src/page/assets/", import.meta.url);
-export const texts = (language) => JSON.parse(readFileSync(new URL(`texts.${language}.json`, ASSETS)));
+// The runner of the browser tests takes a `.js` without a package around it for CommonJS.
+const { tableOf } = await import(`data:text/javascript;base64,${readFileSync(new URL("texts.js", ASSETS)).toString("base64")}`);
+const table = tableOf(readFileSync(new URL("texts.txt", ASSETS), "utf8"));
 
-/** The words of `room.name` in a language; without values, and of forms the one for many. */
-export function words(language, key) {
-  const [room, name] = key.split(".");
-  const found = texts(language)[room][name];
-  return typeof found === "string" ? found : found.other;
-}
+/** The words of `room.name` in a language; without values, and those for many. */
+export const words = (language, key) => table.get(key)[language === "ko" ? 0 : 1];
 
 const LONG = "## Sleep\n\nGet up at **one time**, also on *weekends*:\n\n1. Open the curtains\n2. Go outside for `10` minutes\n   - on cloudy days longer\n\n> Morning light sets the clock.\n\n```sh\nmadang chat --locale ko\n```\n\n| day | done |\n|---|---|\n| Monday | yes |\n\nMore at https://example.org/sleep.";
 const LETTER = { tool_calls: [{ name: "send_letter", arguments: { to: "Lee", body: "Hello" } }] };
+const END = { tool_calls: [{ name: "end_habit", arguments: { habit_id: 1 } }] };
+const ROUTINE = { tool_calls: [{ name: "add_routine", arguments: { steps: [{ title: "Stretch" }] } }] };
 const BAD = { tool_calls: [{ name: "search_catalog", arguments: { category: "nope" } }] };
 
 const say = async (page, text) => {
   await box(page).fill(text);
   await box(page).press("Enter");
+};
+const talked = async (page, server) => {
+  await enter(page, server);
+  await say(page, "hello");
+  await expect(log(page).getByText("Hello.")).toBeVisible();
+};
+/** Chooses something in the menu of the chat. */
+export const choose = async (page, language, key) => {
+  await page.getByRole("button", { name: words(language, "menu.open") }).click();
+  await page.getByRole("button", { name: words(language, key), exact: true }).click();
 };
 const asked = async (page, server) => {
   await enter(page, server);
@@ -45,7 +55,10 @@ export const STATES = {
     await page.locator("#token").press("Enter");
     await expect(page.locator("#login-problem")).not.toBeEmpty();
   } },
-  empty: { script: [], go: (page, server) => enter(page, server) },
+  empty: { script: [], go: async (page, server) => {
+    await enter(page, server);
+    await expect(log(page).locator(".chips button")).toHaveCount(4);
+  } },
   settings: { script: [], go: async (page, server) => {
     await enter(page, server);
     if (await page.locator(".menu").isVisible()) await page.locator(".menu").click();
@@ -85,11 +98,31 @@ export const STATES = {
   question_edit: { script: [ADD], go: async (page, server, language) => {
     await asked(page, server);
     await press(page, language, "ask.edit");
+    await press(page, language, "ask.json");
     const text = dialog(page).getByRole("textbox");
     await text.fill('{"protocol_id": "morning-light", "frame_level": "L9", "framed_text": 7}');
     await expect(dialog(page).locator(".yes")).toBeEnabled();
     await press(page, language, "ask.run_edited");
     await expect(dialog(page).locator(".wrong li")).toHaveCount(2);
+  } },
+  question_form: { script: [ADD], go: async (page, server, language) => {
+    await asked(page, server);
+    await press(page, language, "ask.edit");
+    await dialog(page).getByRole("textbox", { name: "Framed text" }).fill("x".repeat(300));
+    await expect(dialog(page).locator(".yes")).toBeEnabled();
+    await press(page, language, "ask.run_edited");
+    await expect(dialog(page).locator(".wrong li")).toHaveCount(1);
+  } },
+  question_no_form: { mock: true, script: [ROUTINE], go: async (page, server, language) => {
+    await asked(page, server);
+    await press(page, language, "ask.edit");
+    await expect(dialog(page).getByText(words(language, "ask.no_form"))).toBeVisible();
+    await expect(dialog(page).locator(".yes")).toBeEnabled();
+  } },
+  question_folded: { mock: true, script: [END], go: async (page, server) => {
+    await asked(page, server);
+    await expect(dialog(page).locator("details")).not.toHaveAttribute("open");
+    await expect(dialog(page).locator(".yes")).toBeEnabled();
   } },
   question_always: { script: [ADD], go: async (page, server, language) => {
     await asked(page, server);
@@ -168,8 +201,50 @@ export const STATES = {
     await enter(page, server);
     await say(page, "hello");
     await expect(log(page).getByText("Hello.")).toBeVisible();
-    await page.getByRole("button", { name: words(language, "chat.clear") }).click();
+    await choose(page, language, "menu.clear");
     await expect(dialog(page)).toBeVisible();
+  } },
+  menu: { script: [says("Hello.")], go: async (page, server, language) => {
+    await talked(page, server);
+    await page.getByRole("button", { name: words(language, "menu.open") }).click();
+    await expect(page.getByRole("button", { name: words(language, "menu.rename") })).toBeVisible();
+  } },
+  rename: { script: [says("Hello.")], go: async (page, server, language) => {
+    await talked(page, server);
+    await choose(page, language, "menu.rename");
+    await expect(dialog(page).getByRole("textbox")).toHaveValue("hello");
+  } },
+  delete: { script: [says("Hello.")], go: async (page, server, language) => {
+    await talked(page, server);
+    await choose(page, language, "menu.delete");
+    await expect(dialog(page).locator(".yes")).toBeEnabled();
+  } },
+  edit: { script: [says("Hello.")], go: async (page, server, language) => {
+    await talked(page, server);
+    await page.getByRole("button", { name: words(language, "act.edit") }).click();
+    await expect(dialog(page).getByRole("textbox")).toHaveValue("hello");
+  } },
+  code: { script: [says(LONG)], go: async (page, server, language) => {
+    await enter(page, server);
+    await say(page, "hello");
+    await expect(page.getByRole("button", { name: words(language, "act.copy_code") })).toBeVisible();
+  } },
+  search: { script: [says("Hello.")], go: async (page, server) => {
+    await talked(page, server);
+    if (await page.locator(".menu").isVisible()) await page.locator(".menu").click();
+    await page.getByRole("searchbox").fill("hello");
+    await expect(page.locator("mark")).toHaveCount(2);
+  } },
+  twins: { script: [says("Hello."), says("Hello.")], go: async (page, server) => {
+    for (const session of ["a", "b"]) await fillChat(server, session, ["hello"]);
+    await enter(page, server);
+    if (await page.locator(".menu").isVisible()) await page.locator(".menu").click();
+    await expect(page.locator(".chats .aside").first()).toContainText("·");
+  } },
+  models: { mock: true, script: [], go: async (page, server) => {
+    server.mock.models = ["madang", "large"];
+    await enter(page, server);
+    await expect(page.locator(".under select")).toBeVisible();
   } },
   keys: { script: [], go: async (page, server) => {
     await enter(page, server);
@@ -207,7 +282,7 @@ export const STATES = {
     await server.restart([says("Done.")]);
     await expect.poll(async () => (await ask(server, `v1/sessions/${chatOf(page)}`)).body.is_streaming).toBe(false);
     await page.goto(`${page.url()}/ledger`);
-    await expect(page.locator(".rows tbody tr")).toHaveCount(4);
+    await expect(page.locator(".rows .call")).toHaveCount(4);
     await page.getByRole("button", { name: words(language, "ledger.it_did"), exact: true }).click();
     await page.locator(".verify button").click();
     await expect(page.locator(".proof code")).toBeVisible();

@@ -97,6 +97,17 @@ pub struct ServerLimits {
     pub new_chats_per_minute: u32,
     /// Chats that one user may create at once, enough for a program that processes a long list.
     pub new_chat_burst: u32,
+    /// Searches of one user in a minute, after the burst. Each may read
+    /// [`max_search_bytes`](Self::max_search_bytes), and they are answered one after the other. A
+    /// page searches when a person stops typing.
+    pub searches_per_minute: u32,
+    /// Searches that one user may begin at once: a few words, typed with pauses.
+    pub search_burst: u32,
+    /// Bytes of texts that one search reads: some ten thousand messages. It goes on with the next
+    /// request.
+    pub max_search_bytes: usize,
+    /// How long one search may take. Other users' searches wait for it.
+    pub search_time: Duration,
     /// Wrong credentials of one address in a minute, enough for a person who mistypes.
     pub wrong_credentials_per_minute: u32,
     /// Users, services and addresses that each rate remembers. The one that is forgotten is that
@@ -174,6 +185,10 @@ impl Default for ServerLimits {
             service_request_burst: 4_000,
             new_chats_per_minute: 60,
             new_chat_burst: 1_000,
+            searches_per_minute: 60,
+            search_burst: 20,
+            max_search_bytes: 8 * 1024 * 1024,
+            search_time: Duration::from_millis(500),
             wrong_credentials_per_minute: 10,
             max_remembered_rates: 8_192,
             max_mcp_sessions: 1_024,

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
+use schemars::{
+    JsonSchema, Schema, SchemaGenerator, generate::SchemaSettings, transform::RecursiveTransform,
+};
 use serde_json::{Map, Value, json};
 
 use crate::{
@@ -63,6 +65,10 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
     });
+    // A generator of clients takes a member with a default for one that must be there.
+    let settings = settings.with_transform(RecursiveTransform(|schema: &mut Schema| {
+        schema.remove("default");
+    }));
     let mut generator = settings.into_generator();
     let problem = generator.subschema_for::<ProblemBody>().to_value();
     let mut paths = Map::new();
@@ -98,7 +104,7 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
 fn operation(route: &Route, problem: &Value, generator: &mut SchemaGenerator) -> Value {
     let doc = &route.doc;
     let mut operation = json!({
-        "operationId": operation_id(route),
+        "operationId": doc.id,
         "summary": doc.summary,
         "tags": [tag(route.path)],
         "security": security(route.rule.access),
@@ -111,9 +117,9 @@ fn operation(route: &Route, problem: &Value, generator: &mut SchemaGenerator) ->
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }
-    if let Some(schema) = doc.takes {
+    if let Some((schema, example)) = doc.takes {
         let schema = schema(generator).to_value();
-        let content = json!({ "application/json": { "schema": schema } });
+        let content = json!({ "application/json": { "schema": schema, "example": example() } });
         let is_required = needs_body(&content["application/json"]["schema"], generator);
         operation["requestBody"] = json!({ "required": is_required, "content": content });
     }
@@ -209,20 +215,11 @@ fn security(access: Access) -> Value {
     }
 }
 
-/// Names an operation by its method and path: `post_v1_sessions_session_turns`.
-fn operation_id(route: &Route) -> String {
-    let parts =
-        route.path.split('/').map(|part| part.trim_matches(['{', '}']).replace(['-', '.'], "_"));
-    let parts: Vec<_> = parts.filter(|part| !part.is_empty()).collect();
-    let path = if parts.is_empty() { "page".to_owned() } else { parts.join("_") };
-    format!("{}_{path}", route.method)
-}
-
 /// Groups the operations.
 fn tag(path: &str) -> &'static str {
     let mut parts = path.split('/').skip(1);
     match (parts.next(), parts.next()) {
-        (Some("v1"), Some("sessions")) => "sessions",
+        (Some("v1"), Some("sessions" | "search" | "suggestions")) => "sessions",
         (Some("v1"), Some("inbox" | "approvals")) => "approvals",
         (Some("v1"), Some("calls" | "tools" | "ledger")) => "calls",
         (Some("v1"), Some("login" | "logout" | "me")) => "login",
@@ -249,7 +246,10 @@ mod tests {
             let operation = &text["paths"][route.path][route.method];
             assert!(!route.doc.summary.is_empty() && route.doc.summary.ends_with('.'), "{route:?}");
             assert!(!route.doc.gives.is_empty(), "{route:?} has no answer");
-            assert!(ids.insert(operation["operationId"].as_str().unwrap().to_owned()), "{route:?}");
+            let id = operation["operationId"].as_str().unwrap();
+            let is_name = id.starts_with(|letter: char| letter.is_ascii_lowercase())
+                && id.chars().all(|letter| letter.is_ascii_alphabetic());
+            assert!(is_name && ids.insert(id.to_owned()), "{route:?}: {id:?}");
             let is_public = route.rule.access == Access::Public;
             assert_eq!(
                 operation["security"].as_array().unwrap().is_empty(),
@@ -271,6 +271,35 @@ mod tests {
         assert_eq!(is_required("/v1/sessions"), false);
         assert_eq!(is_required("/v1/sessions/{session}/turns"), true);
         assert_eq!(is_required("/ag-ui"), true);
+    }
+
+    #[test]
+    fn no_member_of_a_body_has_a_default_and_each_body_has_an_example() {
+        let text = describe(&routes::table());
+        let schemas = text["components"]["schemas"].as_object().unwrap();
+        assert!(schemas.contains_key("TurnBody"));
+        let with_default = schemas.iter().find(|(_, schema)| has_default(schema));
+        assert_eq!(with_default, None);
+        let operations = text["paths"].as_object().unwrap().values();
+        let operations = operations.flat_map(|path| path.as_object().unwrap().values());
+        for operation in operations.filter(|operation| operation.get("requestBody").is_some()) {
+            let body = &operation["requestBody"]["content"]["application/json"];
+            assert!(body["example"].is_object(), "{operation:#}");
+        }
+    }
+
+    /// Returns whether a schema, or one within it, has a default. A member may have that name.
+    fn has_default(schema: &Value) -> bool {
+        match schema {
+            Value::Object(map) => map.iter().any(|(name, value)| match &**name {
+                "default" => true,
+                "properties" => value.as_object().unwrap().values().any(has_default),
+                "const" | "enum" | "examples" => false,
+                _ => has_default(value),
+            }),
+            Value::Array(list) => list.iter().any(has_default),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+        }
     }
 
     #[test]

@@ -1,10 +1,11 @@
 //! The options of a server: credentials, origins, limits, and what the program adds to the runtime.
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, fmt, path::PathBuf, sync::Arc};
 
 use madang::{
     SessionId, UserId,
     approval::Digest,
+    language::Locale,
     ledger::{AuditError, Audited},
     store::StoreError,
     tool::BoxFuture,
@@ -52,6 +53,9 @@ pub struct ServerOptions {
     pub(crate) extras: Extras,
 }
 
+/// The most sentences of a language that are suggested: an empty chat has room for no more.
+const MAX_SUGGESTIONS: usize = 8;
+
 /// What happens to a turn if the client that began it closes the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
@@ -71,6 +75,9 @@ pub(crate) struct Extras {
     pub(crate) metrics: Option<Arc<RenderMetrics>>,
     pub(crate) hides_page: bool,
     pub(crate) assets: Option<PathBuf>,
+    /// What a new chat says of the model, by language.
+    pub(crate) about_model: Vec<(Locale, String)>,
+    pub(crate) suggestions: BTreeMap<Arc<str>, Vec<Arc<str>>>,
 }
 
 /// Checks the ledger of a session.
@@ -94,6 +101,15 @@ impl ServerOptions {
     #[must_use]
     pub fn model(mut self, name: impl Into<Arc<str>>) -> Self {
         self.model = Some(name.into());
+        self
+    }
+
+    /// Adds a sentence to what the page says in a new chat, in the page's language: what a person
+    /// should know of the model, such as that it is a demonstration. The page is in Korean and
+    /// English.
+    #[must_use]
+    pub fn about_model(mut self, language: Locale, sentence: impl Into<String>) -> Self {
+        self.extras.about_model.push((language, sentence.into()));
         self
     }
 
@@ -198,6 +214,25 @@ impl ServerOptions {
         self
     }
 
+    /// Sets sentences with which a newcomer may begin a chat in this language, such as `en`. The page
+    /// offers them in an empty chat. At most eight of a language are kept.
+    ///
+    /// ```
+    /// # use madang_server::ServerOptions;
+    /// let options = ServerOptions::default().suggestions("en", ["Show my habits"]);
+    /// # drop(options);
+    /// ```
+    #[must_use]
+    pub fn suggestions<T: Into<Arc<str>>>(
+        mut self,
+        language: impl Into<Arc<str>>,
+        sentences: impl IntoIterator<Item = T>,
+    ) -> Self {
+        let sentences = sentences.into_iter().take(MAX_SUGGESTIONS).map(Into::into).collect();
+        self.extras.suggestions.insert(language.into(), sentences);
+        self
+    }
+
     /// Serves no page.
     #[must_use]
     pub fn without_page(mut self) -> Self {
@@ -220,6 +255,8 @@ impl fmt::Debug for Extras {
             .field("has_metrics", &self.metrics.is_some())
             .field("hides_page", &self.hides_page)
             .field("assets", &self.assets)
+            .field("about_model", &self.about_model)
+            .field("suggestions", &self.suggestions)
             .finish()
     }
 }

@@ -9,6 +9,7 @@ use axum::{
     routing::{self, MethodRouter},
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
 
 use crate::{ServerLimits, auth::scope::TokenScope, problem::ProblemName, state::Shared};
 
@@ -57,17 +58,22 @@ pub(crate) type ForeignObject = serde_json::Map<String, serde_json::Value>;
 /// Makes the schema of a type.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
+/// Makes an example of a body.
+pub(crate) type ExampleOf = fn() -> Value;
+
 /// The entry of a route in the description of the API.
 #[derive(Default)]
 pub(crate) struct RouteDoc {
+    /// The name under which generated clients have it.
+    pub(crate) id: &'static str,
     /// One sentence that says what the route does.
     pub(crate) summary: &'static str,
     /// The values of the query: name and meaning.
     pub(crate) query: Vec<(&'static str, &'static str)>,
     /// The headers: name and meaning.
     pub(crate) headers: Vec<(&'static str, &'static str)>,
-    /// Makes the schema of the request body. `None` if the route takes none.
-    pub(crate) takes: Option<SchemaOf>,
+    /// Makes the schema of the request body, and an example of it. `None` if the route takes none.
+    pub(crate) takes: Option<(SchemaOf, ExampleOf)>,
     /// The answers that are not problems.
     pub(crate) gives: Vec<Given>,
     /// The route's own problems, in addition to those of each route.
@@ -101,6 +107,15 @@ impl Route {
         Self::new("post", path, access, routing::post(handler))
     }
 
+    /// Makes a route that changes a part of something.
+    pub(crate) fn patch<T: 'static>(
+        path: &'static str,
+        access: Access,
+        handler: impl Handler<T, Arc<Shared>>,
+    ) -> Self {
+        Self::new("patch", path, access, routing::patch(handler))
+    }
+
     /// Makes a route that removes.
     pub(crate) fn delete<T: 'static>(
         path: &'static str,
@@ -119,6 +134,12 @@ impl Route {
         let max_body_bytes = |limits: &ServerLimits| limits.max_body_bytes;
         let rule = RouteRule { access, begins: false, max_body_bytes, waits: |_| Duration::ZERO };
         Self { method, path, rule, doc: RouteDoc::default(), handler }
+    }
+
+    /// Names the operation for generated clients.
+    pub(crate) fn id(mut self, id: &'static str) -> Self {
+        self.doc.id = id;
+        self
     }
 
     /// Describes the route in a sentence.
@@ -170,9 +191,10 @@ impl Route {
         self
     }
 
-    /// Describes the body.
-    pub(crate) fn takes<T: JsonSchema>(mut self) -> Self {
-        self.doc.takes = Some(|generator| generator.subschema_for::<T>());
+    /// Describes the body, with an example.
+    pub(crate) fn takes<T: JsonSchema>(mut self, example: ExampleOf) -> Self {
+        let schema: SchemaOf = |generator| generator.subschema_for::<T>();
+        self.doc.takes = Some((schema, example));
         self
     }
 

@@ -25,6 +25,7 @@ use crate::{
 /// Returns all routes.
 pub(crate) fn table() -> Vec<Route> {
     let own = Route::get("/openapi.json", Access::Public, description)
+        .id("getOpenApi")
         .says("Returns the description of the API.")
         .gives_text("application/json", "OpenAPI 3.1.");
     let surfaces = [

@@ -159,8 +159,8 @@ impl Server {
             ),
             rates: CallerRates::new(&limits),
             memory: options.memory.unwrap_or_else(|| Arc::new(ForgetfulMemory::default())),
+            assets: Assets::new(&options.extras.about_model),
             extras: options.extras,
-            assets: Assets::new(),
             limits,
         });
         if shared.auth.may_change() {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use madang::{
-    Clock as _, Runtime, Session, SystemClock, Timestamp, UserId,
+    Clock as _, Runtime, Session, SessionId, SystemClock, Timestamp, UserId,
     ledger::{LedgerFilter, LedgerRow},
     tool::ToolRegistry,
 };
@@ -74,19 +74,35 @@ impl Shared {
     /// Returns a problem if the session is another user's, the same as for one that does not exist.
     /// Also returns one if the user creates too many sessions, or if the server is shutting down.
     pub(crate) async fn open_session(&self, user: &UserId, id: &str) -> Result<Session, Problem> {
+        let session = session_id(id)?;
+        match self.may_open(user, &session).await? {
+            Some(session) => Ok(session),
+            None => Ok(self.runtime.user_with_id(user).session(session.as_str()).await?),
+        }
+    }
+
+    /// Admits that a user opens a session. Returns it if it exists.
+    ///
+    /// # Errors
+    /// Returns the problems of [`open_session`](Self::open_session), but not that of another user's
+    /// session.
+    pub(crate) async fn may_open(
+        &self,
+        user: &UserId,
+        session: &SessionId,
+    ) -> Result<Option<Session>, Problem> {
         if self.drain.is_draining() {
             return Err(Problem::draining());
         }
-        let session = session_id(id)?;
-        if let Some(session) = self.runtime.user_with_id(user).find_session(&session).await? {
-            return Ok(session);
+        if let Some(session) = self.runtime.user_with_id(user).find_session(session).await? {
+            return Ok(Some(session));
         }
         if let Err(wait) = self.rates.chat_is_made(user) {
             let problem = Problem::new(ProblemName::TooMany, "New chats are made too often.");
             let max = self.limits.new_chat_burst;
             return Err(problem.reached("new_chats", "user", max).retry_after(wait));
         }
-        Ok(self.runtime.user_with_id(user).session(session.as_str()).await?)
+        Ok(None)
     }
 
     /// Returns the user that a stream is written for.
@@ -102,14 +118,15 @@ impl Shared {
     }
 }
 
-/// How often users and services come with requests, users make chats, and addresses come with wrong
-/// credentials.
+/// How often users and services come with requests, users make chats and search them, and addresses
+/// come with wrong credentials.
 #[derive(Debug)]
 pub(crate) struct CallerRates {
     since: Instant,
     users: Mutex<Rates<UserId>>,
     services: Mutex<Rates<Arc<str>>>,
     new_chats: Mutex<Rates<UserId>>,
+    searches: Mutex<Rates<UserId>>,
     wrong: Mutex<Rates<Peer>>,
 }
 
@@ -123,6 +140,7 @@ impl CallerRates {
             (limits.service_requests_per_second, limits.service_request_burst);
         let services = Rates::new(of_service, second, at_once, max);
         let new_chats = Rates::new(limits.new_chats_per_minute, minute, limits.new_chat_burst, max);
+        let searches = Rates::new(limits.searches_per_minute, minute, limits.search_burst, max);
         let wrong = limits.wrong_credentials_per_minute;
         let wrong = Rates::new(wrong, minute, wrong, max);
         Self {
@@ -130,6 +148,7 @@ impl CallerRates {
             users: Mutex::new(users),
             services: Mutex::new(services),
             new_chats: Mutex::new(new_chats),
+            searches: Mutex::new(searches),
             wrong: Mutex::new(wrong),
         }
     }
@@ -156,6 +175,14 @@ impl CallerRates {
     /// Returns how long the user must wait.
     pub(crate) fn chat_is_made(&self, user: &UserId) -> Result<(), Duration> {
         self.count(&self.new_chats, user)
+    }
+
+    /// Admits that a user searches.
+    ///
+    /// # Errors
+    /// Returns how long the user must wait.
+    pub(crate) fn search_begins(&self, user: &UserId) -> Result<(), Duration> {
+        self.count(&self.searches, user)
     }
 
     /// Counts a wrong credential of an address.

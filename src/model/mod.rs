@@ -2,8 +2,8 @@
 //!
 //! [`from_fn`] makes a model from an async function, which is enough for a remote API or for a
 //! test. The feature `llama` runs a GGUF file in the process, and `child` runs any model in a
-//! process of its own. `bundled-model` includes a small model. `remote` asks models of
-//! OpenAI-compatible servers, Anthropic, Gemini and Ollama.
+//! process of its own. `remote` asks models of OpenAI-compatible servers, Anthropic, Gemini and
+//! Ollama. A small model comes with `madang-toolkits`.
 //!
 //! ```
 //! use madang::model::{self, Completion};
@@ -26,16 +26,12 @@
 //!   fair queue.
 //! - A model never decides whether a tool may run, because the runtime checks each call.
 
-#[cfg(feature = "bundled-model")]
-mod bundled;
 #[cfg(feature = "child")]
 pub mod child;
 mod from_fn;
 #[cfg(feature = "remote")]
 pub mod remote;
 
-#[cfg(feature = "bundled-model")]
-pub use bundled::bundled;
 pub use from_fn::{FnModel, from_fn};
 pub use madang_actors::{
     port::{Caveat, ChatModel, Deltas, ModelError, ModelInfo, Unconstrained, UserWeights},

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    port::{LedgerFilter, LedgerRow, Store, StoreError, Write},
+    port::{LedgerFilter, LedgerRow, SessionSummary, SessionTitle, Store, StoreError, Write},
     protocol::{
         ApprovalRequest, Bound, CallId, Decision, DecisionError, EffectResolution, EventKind,
         FeedCursor, SessionId, StandingApproval, TurnId, TurnOptions, UserId,
@@ -162,6 +162,92 @@ impl Session {
         self.request(|reply| SessionRequest::Clear { reply }).await
     }
 
+    /// Gives the chat this title, with which it is listed from now on. `None` takes it back, and the
+    /// title is made of a text again. It changes nothing else: the chat keeps its place in the list,
+    /// no event is published, and a running turn goes on.
+    ///
+    /// ```
+    /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+    /// use madang::store::SessionTitle;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([ScriptedCompletion::text("Sleep.")]);
+    /// # let runtime = madang::Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
+    ///
+    /// let session = runtime.user("kim")?.session("chat-1").await?;
+    /// session.send("What helps me sleep?").await?.text().await?;
+    /// session.rename(SessionTitle::new("Sleep")?).await?;
+    /// assert_eq!(session.summary().await?.unwrap().title, "Sleep");
+    /// # Ok(runtime.shutdown().await?)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the title could not be written, and [`Error::Deleted`] if the session was
+    /// deleted.
+    pub async fn rename(&self, title: impl Into<Option<SessionTitle>>) -> Result<(), Error> {
+        let session = self.id().clone();
+        let user = self.user().clone();
+        let titled = Write::Titled { session, user, title: title.into() };
+        self.must_exist()?;
+        match self.runtime.context.store.write(vec![titled]).await {
+            Err(StoreError::Refused { .. }) => Err(Error::Deleted),
+            written => Ok(written?),
+        }
+    }
+
+    /// Reads the summary with which the chat is listed, and does not wake it. Returns `None` if it
+    /// is not listed, because it has no message of the user.
+    ///
+    /// # Errors
+    /// [`Error::Store`] if the store cannot be read.
+    pub async fn summary(&self) -> Result<Option<SessionSummary>, Error> {
+        let summary = self.store().summary(self.user(), self.id()).await?;
+        self.must_exist()?;
+        Ok(summary)
+    }
+
+    /// Deletes the session, with its texts, its calls, its approvals and its name. What its tools
+    /// did is not undone, and the tables of the application are not changed. The hashes of its
+    /// ledger stay, so an audit distinguishes a deletion from rows that were removed
+    /// ([`ErasedChain`](crate::ledger::ErasedChain)).
+    ///
+    /// It cannot be taken back. The subscriptions of the session end, and every handle of it
+    /// answers [`Error::Deleted`] from then on. A session that is opened under its id later is
+    /// another one, and any user may open it. Dropping the future cancels nothing.
+    ///
+    /// Text may remain in the free pages of a database file and in the caches of a model in the
+    /// process. [`Forget`](crate::ledger::Forget) erases a user's bytes as well.
+    ///
+    /// ```
+    /// # use madang_testing::{MemoryStore, ScriptedCompletion, ScriptedModel};
+    /// use madang::Error;
+    /// # #[tokio::main]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([ScriptedCompletion::text("Hello.")]);
+    /// # let runtime = madang::Runtime::builder().model(model).store(MemoryStore::new()).start().await?;
+    ///
+    /// let session = runtime.user("kim")?.session("chat-1").await?;
+    /// session.send("Hello").await?.text().await?;
+    /// session.delete().await?;
+    /// assert!(matches!(session.state().await, Err(Error::Deleted)));
+    /// # Ok(runtime.shutdown().await?)
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Busy`] if a turn or a call of the session has not ended: dismiss the turn and wait
+    /// for its end. [`Error::Store`] if the store cannot be read or written. [`Error::Closed`] if the
+    /// runtime shuts down.
+    pub async fn delete(&self) -> Result<(), Error> {
+        let slot = self.slot.clone();
+        let context = self.runtime.context.clone();
+        // In a task: once the rows are gone, the slot must learn of it.
+        let tasks = self.runtime.tasks();
+        let deleting = tasks.spawn(async move { session::delete(&slot, &context).await });
+        deleting.await.unwrap_or(Err(Error::Store(StoreError::Silent)))
+    }
+
     /// Returns the view that a screen shows, with all entries of the chat. [`view`](Self::view)
     /// returns a page of them.
     ///
@@ -243,6 +329,7 @@ impl Session {
     /// # Errors
     /// [`Error::Store`] if the end could not be recorded.
     pub async fn revoke(&self, tool: &str) -> Result<(), Error> {
+        self.must_exist()?;
         let revoke = Write::Revoke {
             session: self.id().clone(),
             tool: Some(tool.into()),
@@ -294,7 +381,15 @@ impl Session {
     }
 
     async fn calls(&self, filter: LedgerFilter) -> Result<Vec<LedgerRow>, Error> {
-        Ok(self.store().calls(&filter.in_session(self.id())).await?)
+        let rows = self.store().calls(&filter.in_session(self.id())).await?;
+        self.must_exist()?;
+        Ok(rows)
+    }
+
+    /// Refuses what was read if the session was deleted by then: it may be of a later session with
+    /// the same id, and of another user.
+    pub(super) fn must_exist(&self) -> Result<(), Error> {
+        if self.slot.is_deleted() { Err(Error::Deleted) } else { Ok(()) }
     }
 
     pub(crate) const fn runtime(&self) -> &Arc<SharedRuntime> {

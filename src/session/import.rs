@@ -40,6 +40,6 @@ impl Session {
         let admission = &runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
         let bytes = bytes.map_err(Error::Overloaded)?;
-        self.request(|reply| SessionRequest::Import { messages, bytes, reply }).await
+        self.request(|reply| SessionRequest::Import { messages, fork: None, bytes, reply }).await
     }
 }

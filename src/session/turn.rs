@@ -52,7 +52,9 @@ impl Session {
     }
 
     async fn stored_turn(&self, turn: TurnId) -> Result<Option<StoredTurn>, Error> {
-        Ok(self.store().turn(self.id(), turn).await?)
+        let stored = self.store().turn(self.id(), turn).await?;
+        self.must_exist()?;
+        Ok(stored)
     }
 
     async fn running_turn(&self, turn: TurnId) -> Result<Option<RunningTurn>, Error> {

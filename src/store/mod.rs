@@ -7,7 +7,8 @@
 //! [`savepoint`] lets such a tool undo a single step of its own.
 //!
 //! [`User::sessions`](crate::User::sessions) lists a user's chats: a [`SessionPage`] of
-//! [`SessionSummary`]s.
+//! [`SessionSummary`]s. [`User::search`](crate::User::search) finds texts in them: a [`SearchPage`]
+//! of [`SearchHit`]s.
 //!
 //! Invariants of each store:
 //! - An acknowledged write is durable, and a refused write leaves nothing.
@@ -30,8 +31,10 @@ pub mod port;
 pub mod sql;
 
 pub use madang_actors::port::{
-    InvalidPageSize, InvalidSessionCursor, Reader, SessionCursor, SessionPage, SessionSummary,
-    Store, StoreError, Transaction,
+    Excerpt, InvalidPageSize, InvalidSearch, InvalidSearchCursor, InvalidSessionCursor,
+    InvalidTitle, Reader, SearchBounds, SearchCursor, SearchHit, SearchPage, SearchQuery,
+    SearchText, SessionCursor, SessionPage, SessionSummary, SessionTitle, Store, StoreError,
+    TextRole, Transaction,
 };
 /// The version of sqlx with which tools and migrations of an application are written.
 #[cfg(feature = "sqlite")]

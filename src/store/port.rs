@@ -15,9 +15,10 @@ pub use madang_actors::{
     port::{
         BoxFuture, ConnectionType, Damaged, Forget, ForgetError, Forgotten, InterruptedSession,
         LedgerFilter, LedgerRow, Occupancy, Occupied, OpenTurn, Owner, PartSize, ROW_BYTES, Reader,
-        RecordedDecision, SelectedCalls, SessionLedger, SessionPage, SessionRow, SessionSummary,
-        Store, StoreError, StoredEnd, StoredEntry, StoredSession, StoredTurn, SubmittedTurn,
-        TemporaryChat, Transaction, TranscriptPart, TranscriptRow, TurnStep, UnfinishedPart, Write,
-        session_title, stored_bytes, stored_turn_bytes,
+        RecordedDecision, SearchPage, SearchQuery, SelectedCalls, SessionLedger, SessionPage,
+        SessionRow, SessionSummary, SessionTitle, Store, StoreError, StoredEnd, StoredEntry,
+        StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction, TranscriptPart,
+        TranscriptRow, TurnStep, UnfinishedPart, UnfinishedSearch, Write, session_title,
+        stored_bytes, stored_turn_bytes,
     },
 };

@@ -6,9 +6,9 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SessionPage, SessionSummary, Store,
-        StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction,
-        TranscriptPart, Write,
+        LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SearchPage, SearchQuery, SessionPage,
+        SessionSummary, Store, StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat,
+        Transaction, TranscriptPart, Write,
     },
     protocol::{CallId, IdempotencyKey, SessionId, TurnId, UserId},
 };
@@ -73,6 +73,26 @@ pub trait Steps: fmt::Debug + Send + Sync + 'static {
     ) -> BoxFuture<'a, Read<TranscriptPart>> {
         let read = of.transcript(session, from, size);
         self.read(|| format!("reads {session} from {from}"), read)
+    }
+
+    /// Reads the summary of a chat.
+    fn summary<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<Option<SessionSummary>>> {
+        self.read(|| format!("sums up {session}"), of.summary(user, session))
+    }
+
+    /// Searches the texts of a user.
+    fn search<'a>(
+        &'a self,
+        of: &'a dyn Store,
+        user: &'a UserId,
+        query: &'a SearchQuery,
+    ) -> BoxFuture<'a, Read<SearchPage>> {
+        self.read(|| format!("searches the texts of {user}"), of.search(user, query))
     }
 
     /// Returns the turn that was submitted with a key.
@@ -256,6 +276,22 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         page: &'a SessionPage,
     ) -> BoxFuture<'a, Read<Vec<SessionSummary>>> {
         self.store.sessions(user, page)
+    }
+
+    fn summary<'a>(
+        &'a self,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Read<Option<SessionSummary>>> {
+        self.steps.summary(&self.store, user, session)
+    }
+
+    fn search<'a>(
+        &'a self,
+        user: &'a UserId,
+        query: &'a SearchQuery,
+    ) -> BoxFuture<'a, Read<SearchPage>> {
+        self.steps.search(&self.store, user, query)
     }
 
     fn submitted<'a>(

@@ -9,6 +9,8 @@
 
 mod admission;
 mod conversation;
+mod copies;
+mod deletion;
 mod dismissal;
 mod dispatch;
 mod dropped;

@@ -18,8 +18,18 @@
 //!
 //! - [`life`]: a catalogue of habits, and the habits that a person keeps.
 //! - [`notes`]: pages of nested blocks, mirrored as Markdown files.
+//!
+//! [`demonstration`] has a model that knows these tools, and [`summary`] says in a line what a call
+//! gave.
 
 mod category;
+pub mod demonstration;
 pub mod life;
 pub mod notes;
 mod parts;
+pub mod summary;
+
+/// Compiles the example of the README.
+#[cfg(all(doctest, feature = "bundled-model"))]
+#[doc = include_str!("../../README.md")]
+struct Readme;

@@ -68,6 +68,9 @@ impl CallPosition {
         let Self { session, turn, seq, .. } = self;
         let opened = Write::Session { session: session.clone(), user: user.clone(), at };
         let end = TurnEnd::without_model(*turn);
-        [opened].into_iter().chain(end.whole_turn(session, at, *seq, max_stored_bytes)).collect()
+        [opened]
+            .into_iter()
+            .chain(end.whole_turn(session, at, *seq, None, max_stored_bytes))
+            .collect()
     }
 }

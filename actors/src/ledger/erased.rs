@@ -1,5 +1,5 @@
-//! What is kept of a session's chain after its user was forgotten: the hashes, and a seal that
-//! shows which user ordered the erasure.
+//! What is kept of a session's chain after its user was forgotten or has deleted it: the hashes, and
+//! a seal that shows who ordered the erasure.
 //!
 //! A hash covers random bytes that were erased with the text, so it reveals nothing of the text. A
 //! head that was kept elsewhere is still found among the hashes. The seal distinguishes an erasure
@@ -17,8 +17,9 @@ const ERASED: &[u8] = b"madang erased 1";
 pub struct ErasedChain {
     /// The name of the erased chain. The session's own name was erased.
     pub id: Uuid,
-    /// The user that ordered the erasure.
-    pub by: UserId,
+    /// The user that ordered the erasure. `None` if the session's own user deleted it, whose name is
+    /// not kept.
+    pub by: Option<UserId>,
     /// The time of the erasure.
     pub at: Timestamp,
     /// The number of calls that the session had.
@@ -64,7 +65,8 @@ impl ErasedChain {
     fn parts(&self) -> [Vec<u8>; 6] {
         [
             self.id.as_bytes().to_vec(),
-            self.by.as_str().into(),
+            // No id is empty, so this is not the name of a user.
+            self.by.as_ref().map_or_else(Vec::new, |by| by.as_str().into()),
             self.at.millis().to_be_bytes().to_vec(),
             self.calls.to_be_bytes().to_vec(),
             self.messages.to_be_bytes().to_vec(),
@@ -80,7 +82,7 @@ mod tests {
 
     fn erased(keys: &SealKeys) -> ErasedChain {
         let hashes = vec![Digest::new([1; 32]), Digest::new([2; 32])];
-        let by = UserId::new("lee").unwrap();
+        let by = UserId::new("lee").ok();
         let at = Timestamp::from_millis(5);
         ErasedChain { id: Uuid::nil(), by, at, calls: 1, messages: 2, hashes, seal: None }
             .sealed(keys)
@@ -90,9 +92,10 @@ mod tests {
     fn each_part_of_an_erasure_is_sealed() {
         let keys = SealKeys::new([SealKey::new([1; 32])]);
         assert_eq!(erased(&keys).check(&keys), Ok(()));
-        let changes: [fn(&mut ErasedChain); 7] = [
+        let changes: [fn(&mut ErasedChain); 8] = [
             |erased| erased.id = Uuid::max(),
-            |erased| erased.by = UserId::new("kim").unwrap(),
+            |erased| erased.by = UserId::new("kim").ok(),
+            |erased| erased.by = None,
             |erased| erased.at = Timestamp::from_millis(6),
             |erased| erased.calls = 0,
             |erased| erased.messages = 0,

@@ -23,7 +23,9 @@ mod progress;
 mod recorded_decision;
 mod resource;
 mod room;
+mod search;
 mod session_list;
+mod session_title;
 mod store;
 mod store_error;
 mod tool;
@@ -45,10 +47,15 @@ pub use progress::ProgressReporter;
 pub use recorded_decision::RecordedDecision;
 pub use resource::Resource;
 pub use room::{ROW_BYTES, stored_bytes, stored_turn_bytes};
+pub use search::{
+    Excerpt, InvalidSearch, InvalidSearchCursor, SearchBounds, SearchCursor, SearchHit, SearchPage,
+    SearchQuery, SearchText, TextRole, UnfinishedSearch,
+};
 pub use session_list::{
     InvalidPageSize, InvalidSessionCursor, SessionCursor, SessionPage, SessionSummary,
     session_title,
 };
+pub use session_title::{InvalidTitle, SessionTitle};
 pub use store::{
     ConnectionType, LedgerRow, Reader, SessionRow, Store, StoredSession, TemporaryChat,
     Transaction, Write,

@@ -83,6 +83,8 @@ pub enum Caveat {
     /// Its template writes calls of tools in a form that is not known, so the model is asked to
     /// write them in another.
     UnknownCalls,
+    /// It is a very small model that shows what Madang does, and knows few tools.
+    Demonstration,
 }
 
 impl fmt::Display for Caveat {
@@ -100,6 +102,10 @@ impl fmt::Display for Caveat {
             Self::UnknownCalls => f.write_str(
                 "the model's own way to call tools is not known, so it is asked to call them in JSON: it may call them \
                  worse, or show a call as its answer",
+            ),
+            Self::Demonstration => f.write_str(
+                "this is a very small demonstration model, which knows only the tools of Madang's own toolkits: for \
+                 real work take another model",
             ),
         }
     }

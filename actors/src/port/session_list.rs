@@ -21,9 +21,10 @@ pub struct SessionSummary {
     /// If a call has not ended, later entries wait for it, and so does the cursor.
     #[serde(rename = "cursor")]
     pub last: EventCursor,
-    /// The beginning of the user's first text since the last clearing, as one line of at most 80
-    /// characters. If there is no text since then, or the chat was never cleared, it is that of the
-    /// first text of all. It is empty if that text cannot be read.
+    /// The title that the user gave the chat. Without one, it is the beginning of the user's first
+    /// text since the last clearing, as one line of at most 80 characters. If there is no text
+    /// since then, or the chat was never cleared, it is that of the first text of all. It is empty
+    /// if that text cannot be read.
     pub title: String,
     /// The turn that has begun and not ended.
     pub open_turn: Option<TurnId>,
@@ -100,6 +101,12 @@ pub struct SessionCursor {
 }
 
 impl SessionCursor {
+    /// Returns the position of a session that is listed by this moment.
+    #[must_use]
+    pub const fn new(last_at: Timestamp, session: SessionId) -> Self {
+        Self { last_at, session }
+    }
+
     /// Returns the moment by which the list is ordered.
     #[must_use]
     pub const fn last_at(&self) -> Timestamp {
@@ -142,12 +149,17 @@ impl FromStr for SessionCursor {
 }
 
 /// The most characters of a title.
-const MAX_TITLE: usize = 80;
+pub(super) const MAX_TITLE: usize = 80;
 
 /// Makes the title of a chat from a text: its first 80 characters without control characters, on
 /// one line. Each run of blanks becomes one space, and there is none at either end.
 #[must_use]
 pub fn session_title(text: &str) -> String {
+    one_line(text, MAX_TITLE)
+}
+
+/// Puts a text on one line, as [`session_title`] does, and cuts it after this many characters.
+pub(super) fn one_line(text: &str, max: usize) -> String {
     let mut title = String::new();
     let mut letters = 0;
     let mut is_behind_blanks = false;
@@ -156,7 +168,7 @@ pub fn session_title(text: &str) -> String {
             is_behind_blanks = letters > 0;
         } else if !letter.is_control() {
             let spaces = usize::from(is_behind_blanks);
-            if letters + spaces >= MAX_TITLE {
+            if letters + spaces >= max {
                 break;
             }
             title.extend(std::iter::repeat_n(' ', spaces));

@@ -132,4 +132,7 @@ pub enum Notice {
     TurnLeftOut,
     /// The entry cannot be read, because another program has changed it.
     Unreadable,
+    /// The texts before this entry were copied from another chat. What tools did there was not done
+    /// again, and is not undone.
+    Forked,
 }

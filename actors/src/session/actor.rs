@@ -125,9 +125,9 @@ impl SessionState {
                 failpoint("session.clear").await?;
                 self.clear(reply);
             }
-            SessionRequest::Import { messages, bytes, reply } => {
+            SessionRequest::Import { messages, fork, bytes, reply } => {
                 failpoint("session.import").await?;
-                self.import(messages, bytes, reply);
+                self.import(messages, fork, bytes, reply);
             }
             SessionRequest::State { page, reply } => {
                 pass_state().await?;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     port::StoreError,
-    protocol::{CallId, Effect, InvalidId, LimitExceeded, SessionId},
+    protocol::{CallId, Effect, InvalidId, LimitExceeded, SessionId, TurnId},
 };
 
 /// A reason why a request was refused. Nothing has changed, with two exceptions:
@@ -33,6 +33,9 @@ pub enum Error {
     /// The session belongs to another user.
     #[error("session {0} belongs to another user")]
     Foreign(SessionId),
+    /// The session was deleted.
+    #[error("the session was deleted")]
+    Deleted,
     /// A text is empty after trimming.
     #[error("the text is empty")]
     Empty,
@@ -82,6 +85,9 @@ pub enum Error {
     /// another session.
     #[error("the key belongs to another call: {0}")]
     OtherCall(CallId),
+    /// The chat does not show this turn: it never began here, or the chat was cleared since.
+    #[error("this chat has no turn {0}")]
+    UnknownTurn(TurnId),
     /// No turn runs that could be dismissed.
     #[error("no turn is running")]
     NoTurn,

@@ -13,7 +13,7 @@ use super::{
 use crate::{
     admission::Permit,
     mailbox::answer,
-    protocol::{Imported, Limits, Locale, TurnId},
+    protocol::{Content, Imported, LanguageTag, Limits, Locale, Notice, TurnId},
 };
 
 /// Checks a history against the bounds, and counts its bytes.
@@ -39,29 +39,33 @@ impl SessionState {
     pub(super) fn import(
         &mut self,
         messages: Vec<Imported>,
+        fork: Option<LanguageTag>,
         bytes: Permit,
         reply: oneshot::Sender<Result<TurnId, Error>>,
     ) {
-        if let Err(refused) = self.may_import(&messages) {
+        if let Err(refused) = self.may_import(&messages, fork) {
             return answer(reply, Err(refused));
         }
         self.has_exclusive_write = true;
         let turn = TurnId::new(Uuid::now_v7());
-        let messages: Vec<_> =
-            messages.into_iter().map(|imported| self.message(turn, imported.into())).collect();
+        let says_so = fork.map(|_| Content::Notice { notice: Notice::Forked });
+        let contents = messages.into_iter().map(Content::from).chain(says_so);
+        let messages: Vec<_> = contents.map(|content| self.message(turn, content)).collect();
         let at = self.outbox.now();
         let end = TurnEnd::without_model(turn);
         let behind = messages.last().map_or(0, |message| message.seq);
         let max_stored_bytes = self.outbox.limits().max_stored_bytes_per_user as u64;
         // After a crash the transcript has all of it or nothing.
-        let facts = end.whole_turn(self.outbox.session(), at, behind, max_stored_bytes);
+        let facts = end.whole_turn(self.outbox.session(), at, behind, fork, max_stored_bytes);
         let import = PendingImport { end, at, _bytes: bytes, reply };
         let purpose = Purpose::Import(Box::new(import));
         self.outbox.store(facts, Outgoing { purpose, messages });
     }
 
-    fn may_import(&self, messages: &[Imported]) -> Result<(), Error> {
-        check_import(messages, self.outbox.limits())?;
+    fn may_import(&self, messages: &[Imported], fork: Option<LanguageTag>) -> Result<(), Error> {
+        if fork.is_none() || !messages.is_empty() {
+            check_import(messages, self.outbox.limits())?;
+        }
         // Any number that was reserved counts, because its entry may still come.
         let has_begun = self.chat.last_given_out() > 0;
         if self.is_closing() {

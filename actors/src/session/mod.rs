@@ -51,6 +51,7 @@ pub use events::{
 pub use import::check_import;
 pub use lifecycle::{
     create::create,
+    delete::delete,
     go_on::go_on,
     lost::LostSessions,
     place::WakePolicy,

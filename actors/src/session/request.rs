@@ -11,8 +11,8 @@ use crate::{
     mailbox::answer,
     port::{StoreError, Write},
     protocol::{
-        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, Imported, SessionId, Timestamp,
-        TurnEnding, TurnError, TurnId, TurnOptions, Usage,
+        ApprovalRequest, ChatMessage, EventCursor, FeedCursor, Imported, LanguageTag, SessionId,
+        Timestamp, TurnEnding, TurnError, TurnId, TurnOptions, Usage,
     },
 };
 
@@ -46,6 +46,9 @@ pub enum SessionRequest {
     Import {
         /// The messages, in order.
         messages: Vec<Imported>,
+        /// The language of the notice that they come from another chat, if they do. There may then be
+        /// no message.
+        fork: Option<LanguageTag>,
         /// The permit for the bytes of the messages, until they are stored or refused.
         bytes: Permit,
         /// Receives the turn of the messages once they are stored.
@@ -151,20 +154,21 @@ impl TurnEnd {
     }
 
     /// Makes the facts of a turn that is over from the beginning, so that it does not go on after a
-    /// crash. Its last entry has the number `behind`.
+    /// crash. Its texts are in this language, and its last entry has the number `behind`.
     #[must_use]
     pub fn whole_turn(
         &self,
         session: &SessionId,
         at: Timestamp,
         behind: u64,
+        language: Option<LanguageTag>,
         max_stored_bytes: u64,
     ) -> [Write; 2] {
         let started = Write::TurnStarted {
             session: session.clone(),
             turn: self.turn,
             at,
-            options: TurnOptions::default(),
+            options: TurnOptions { language, ..TurnOptions::default() },
             text: text_digest(""),
             max_stored_bytes,
         };

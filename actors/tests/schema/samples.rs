@@ -109,8 +109,13 @@ pub(super) fn records() -> Vec<CallRecord> {
         .collect()
 }
 
-pub(super) const NOTICES: [Notice; 4] =
-    [Notice::SuggestClear, Notice::EffectUnknown, Notice::TurnLeftOut, Notice::Unreadable];
+pub(super) const NOTICES: [Notice; 5] = [
+    Notice::SuggestClear,
+    Notice::EffectUnknown,
+    Notice::TurnLeftOut,
+    Notice::Unreadable,
+    Notice::Forked,
+];
 pub(super) const USAGE: Usage = Usage { prompt_tokens: 7, cached_tokens: 2, completion_tokens: 5 };
 pub(super) const ORIGINS: [EntryOrigin; 2] = [EntryOrigin::Chat, EntryOrigin::Imported];
 

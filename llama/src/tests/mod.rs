@@ -33,7 +33,7 @@ use super::*;
 
 /// Names the bundled model, a file of the repository.
 pub(crate) fn bundled() -> LlamaOptions {
-    let bytes = include_bytes!("../../../models/madang-seed.gguf");
+    let bytes = include_bytes!("../../../toolkits/src/demonstration/madang-seed.gguf");
     LlamaOptions::from_bytes("madang-seed", bytes).flash_attention(false)
 }
 

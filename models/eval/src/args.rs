@@ -55,6 +55,10 @@ pub(crate) struct ModelChoice {
     /// model.
     #[arg(long, value_name = "PATH", conflicts_with = "script")]
     pub(crate) model: Option<PathBuf>,
+    /// Take the file for one of the demonstration model, such as one that was just trained: code
+    /// writes the texts that it leaves to code, as in the program.
+    #[arg(long = "demonstration", requires = "model")]
+    pub(crate) is_demonstration: bool,
     /// A script instead of a model: JSON lines, one completion each.
     #[arg(long, value_name = "FILE")]
     pub(crate) script: Option<PathBuf>,

@@ -9,6 +9,8 @@ use madang::model::{
     remote::{RemoteModel, RemoteOptions},
 };
 use madang_testing::ScriptedModel;
+#[cfg(feature = "llama")]
+use madang_toolkits::demonstration;
 
 use crate::{
     args::{ModelChoice, RemoteName},
@@ -53,12 +55,24 @@ fn remote(name: &RemoteName, wanted: &ModelChoice) -> Result<Model, Failure> {
 
 #[cfg(feature = "llama")]
 fn local(wanted: &ModelChoice) -> Result<Model, Failure> {
-    let file = wanted.model.as_deref();
-    let options = file.map_or_else(madang::model::bundled, LlamaOptions::new);
-    let options = wanted.gpu_layers.into_iter().fold(options, LlamaOptions::gpu_layers);
-    let options = wanted.context.into_iter().fold(options, LlamaOptions::context_tokens);
-    let model = LlamaModel::load(options).map_err(Failure::of)?;
-    Ok(Model { model: Arc::new(model), system: file.map(|_| SYSTEM) })
+    let tuned = |options| {
+        let options = wanted.gpu_layers.into_iter().fold(options, LlamaOptions::gpu_layers);
+        wanted.context.into_iter().fold(options, LlamaOptions::context_tokens)
+    };
+    Ok(match &wanted.model {
+        Some(path) if wanted.is_demonstration => {
+            let model = demonstration::load_file(path, tuned).map_err(Failure::of)?;
+            Model { model: Arc::new(model), system: None }
+        }
+        Some(path) => {
+            let model = LlamaModel::load(tuned(LlamaOptions::new(path))).map_err(Failure::of)?;
+            Model { model: Arc::new(model), system: Some(SYSTEM) }
+        }
+        None => {
+            let model = demonstration::load_with(tuned).map_err(Failure::of)?;
+            Model { model: Arc::new(model), system: None }
+        }
+    })
 }
 
 #[cfg(not(feature = "llama"))]

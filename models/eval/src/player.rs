@@ -8,8 +8,8 @@ use std::{
 
 use madang::{
     model::{
-        ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError, ModelInfo,
-        PromptMessage, Unconstrained, Usage,
+        Caveat, ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError,
+        ModelInfo, PromptMessage, Unconstrained, Usage,
     },
     tool::{BoxFuture, ToolSpec, WantedCall},
 };
@@ -125,5 +125,9 @@ impl ChatModel for Player {
 
     fn unconstrained(&self, tools: &[ToolSpec]) -> Vec<Unconstrained> {
         self.model.unconstrained(tools)
+    }
+
+    fn caveats(&self) -> Vec<Caveat> {
+        self.model.caveats()
     }
 }

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..envelopes import Data
+from ..failing import not_allowed
 from ..grammar import choose
-from . import answers, results
+from . import results
 from .catalogue import catalogue
 from .keeping import record_day
 from .results import Habit
@@ -26,24 +27,23 @@ def add_item(d: Dialogue, item_id: str, title: str, **given: str) -> None:
     }
     d.call("add_habit", **arguments)
     if arguments["frame_level"] in ("L0", "L1"):
-        _, reasons, texts = answers.FAILURES["add_habit"][2]
-        d.tool(envelopes.error("r3_frame", reasons[d.locale]))
-        d.say(texts[d.language])
+        d.tool(envelopes.error("r3_frame", _FRAME[d.locale]))
+        d.result()
         return
     roll = rng.random()
-    if roll < 0.17:
-        why = rng.choice(("denied", "denied", "denied", "expired", "unreachable", "unreachable", "dismissed"))
-        d.tool(envelopes.cancelled(why))
-        d.say(answers.cancelled(rng, d.language, why, "add_habit"))
-        if rng.random() < 0.2:
+    if roll < 0.15:
+        not_allowed(d, results.note(rng, d.language, 0.1) if rng.random() < 0.2 else None)
+        if rng.random() < 0.25:
             d.user(d.ask(d.phrases.AGAIN))
             d.call("add_habit", **arguments)
             _added(d, arguments)
-        return
-    if roll < 0.32:
+    elif roll < 0.28:
         fail(d, "add_habit")
-        return
-    _added(d, arguments)
+    else:
+        _added(d, arguments)
+
+
+_FRAME = dict(results.FAILURES["add_habit"])["r3_frame"]
 
 
 def _added(d: Dialogue, arguments: Data) -> None:
@@ -69,7 +69,7 @@ def _added(d: Dialogue, arguments: Data) -> None:
     data = habit.data() | ({"already_active": True} if already else {})
     told = envelopes.ok(data)
     d.tool(told if arguments is asked else envelopes.changed(told, arguments))
-    d.say(answers.added(rng, d.language, habit, already))
+    d.result()
     if rng.random() < 0.1:
         d.user(d.ask(_THIS_DONE[d.language]))
         record_day(d, habit.id, "done")
@@ -87,8 +87,11 @@ def add(d: Dialogue) -> None:
     item = any_item(d)
     title = title_of(d, item)
     own_title = item.title[d.language]
-    if rng.random() < 0.36:
-        d.user(d.in_passing(d.ask(d.phrases.ADD, t=title, q=d.quoted(title))))
+    if rng.random() < 0.42:
+        other = title_of(d, any_item(d))
+        while other == title:
+            other = title_of(d, any_item(d))
+        d.user(d.in_passing(d.ask(d.phrases.ADD, t=title, q=d.quoted(title), u=other)))
         add_item(d, item.id, own_title)
         return
     if rng.random() < 0.06:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-CATALOGUE = Path(__file__).parents[3] / "src" / "toolkit" / "life" / "catalogue.json"
+CATALOGUE = Path(__file__).parents[3] / "toolkits" / "src" / "life" / "catalogue.json"
 LANGUAGES = ("ko", "en")
 CATEGORIES = (
     "lightCircadian",

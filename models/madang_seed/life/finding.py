@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from ..answers import SAID
 from ..dialogue import Dialogue
 from ..envelopes import Data
-from ..grammar import choose
+from ..grammar import choose, say
 from ..lexicon import noun
+from ..placeholders import RESULT
 from ..talking import small_talk
-from . import answers, results
+from . import results
 from .adding import add_item
 from .catalogue import CATEGORIES, Item, catalogue
 from .results import Row
@@ -121,7 +123,8 @@ def search(d: Dialogue) -> tuple[list[Row], int]:
     return _search_with(d, arguments, invent=0.3)
 
 
-def _search_with(d: Dialogue, arguments: Data, invent: float) -> tuple[list[Row], int]:
+def _search_with(d: Dialogue, arguments: Data, invent: float, *, to_add: bool = False) -> tuple[list[Row], int]:
+    """A search. Who wants to add something is asked which of the hits it is, even where there is one."""
     d.call("search_catalog", **arguments)
     if d.rng.random() < 0.03:
         fail(d, "search_catalog")
@@ -129,7 +132,10 @@ def _search_with(d: Dialogue, arguments: Data, invent: float) -> tuple[list[Row]
     rows, total = results.search_rows(d.rng, arguments, d.locale, invent)
     d.tool(results.search_envelope(rows, total))
     shown = _kept(d.messages[-1].text, rows)
-    d.say(answers.found(d.rng, d.language, shown, total))
+    if to_add and rows:
+        d.which()
+    else:
+        d.result()
     return shown, total
 
 
@@ -156,7 +162,7 @@ def search_then(d: Dialogue) -> None:
         _search_other(d)
     elif follow < 0.93:
         row = d.rng.choice(rows)
-        d.user(d.ask(d.phrases.ADD, t=row.title, q=d.quoted(row.title)))
+        d.user(d.ask(d.phrases.ADD, t=row.title, q=d.quoted(row.title), u=title_of(d, any_item(d))))
         add_item(d, row.id, row.title)
     else:
         small_talk(d)
@@ -175,16 +181,27 @@ def _search_other(d: Dialogue) -> None:
     _search_with(d, arguments, invent=0.3)
 
 
-def _pick(d: Dialogue, rows: list[Row], templates: list[str]) -> Row:
-    places = [place for place in d.phrases.ORDINALS if place <= min(len(rows), answers.SHOWN)]
-    place = d.rng.choice(places)
-    d.user(d.ask(templates, o=d.rng.choice(d.phrases.ORDINALS[place])))
-    return rows[place - 1] if place > 0 else rows[: answers.SHOWN][-1]
+# From a longer list nobody takes the last one, because it may have been too long to be shown.
+_SHORT = 4
 
 
-def _pick_add(d: Dialogue, rows: list[Row]) -> None:
-    row = _pick(d, rows, d.phrases.PICK_ADD)
-    add_item(d, row.id, row.title)
+def _pick(d: Dialogue, rows: list[Row], templates: list[str], but: Row | None = None) -> Row:
+    """The row that the user names by its place or by its title."""
+    places = [place for place in d.phrases.ORDINALS if place <= len(rows) and (place > 0 or 1 < len(rows) <= _SHORT)]
+    places = [place for place in places if rows[place - 1 if place > 0 else -1] is not but]
+    # Among the first ones they mostly choose.
+    place = d.rng.choices(places, [1 if place > 3 else 3 for place in places])[0]
+    row = rows[place - 1 if place > 0 else -1]
+    d.user(d.ask(templates, o=d.rng.choice(d.phrases.ORDINALS[place]), t=row.title, q=d.quoted(row.title)))
+    return row
+
+
+def _pick_add(d: Dialogue, rows: list[Row], templates: list[str] | None = None, **given: str) -> None:
+    row = _pick(d, rows, templates or d.phrases.PICK_ADD)
+    add_item(d, row.id, row.title, **given)
+    if len(rows) > 1 and d.messages[-1].text == RESULT and d.rng.random() < 0.16:
+        other = _pick(d, rows, d.phrases.NO_OTHER, but=row)
+        add_item(d, other.id, other.title, **given)
 
 
 def search_and_add(d: Dialogue) -> None:
@@ -209,7 +226,7 @@ def search_and_add(d: Dialogue) -> None:
     rows, total = results.search_rows(rng, arguments, d.locale, 0.5)
     d.tool(results.search_envelope(rows, total))
     if not rows:
-        d.say(answers.found(rng, d.language, rows, total))
+        d.result()
         return
     if look:
         d.call("query_protocol", id=rows[0].id)
@@ -242,11 +259,17 @@ _LOOK_AND_ADD = {
 
 
 _FIND_AND_ADD_BOTH = {
-    "ko": ["{t}[에서| 쪽에서| 분야에서| 카테고리에서] {k:을} [찾아서|검색해서] [첫 번째 거 |그거 |그걸 |][추가해줘|등록해줘]"],
+    "ko": [
+        "{t}[에서| 쪽에서| 분야에서| 카테고리에서] {k:을} [찾아서|검색해서] [첫 번째 거 |그거 |그걸 |]추가해줘",
+        "{t} 분야에서 {k:을} [찾아서|검색해서] [첫 번째 거 |그거 |그걸 |]등록해줘",
+    ],
     "en": ["[find|search for|look for] {k} [in|under|among] {t} and add [it|the first one|the first result]"],
 }
 _LOOK_AND_ADD_BOTH = {
-    "ko": ["{t}[에서| 쪽에서| 분야에서| 카테고리에서] {k:을} [찾아|찾아서|검색해서] [자세히 보고|내용 보고|읽어 보고] [그걸 |그거 |][추가해줘|등록해줘]"],
+    "ko": [
+        "{t}[에서| 쪽에서| 분야에서| 카테고리에서] {k:을} [찾아|검색해서] [자세히|내용] 보고 [그걸 |그거 |]추가해줘",
+        "{t}[ 쪽에서| 분야에서] {k:을} [찾아|찾아서] [자세히 보고|읽어 보고] [그걸 |그거 |]등록해줘",
+    ],
     "en": ["[find|search for|look for] {k} [in|under|among] {t}, [read|check|look at] [the details|it] and add it"],
 }
 
@@ -283,7 +306,7 @@ def _query(d: Dialogue, row: Row) -> None:
         fail(d, "query_protocol")
         return
     d.tool(results.record_envelope(item, d.locale))
-    d.say(answers.record(d.language, item, d.locale))
+    d.result()
 
 
 def detail(d: Dialogue) -> None:
@@ -317,9 +340,62 @@ def add_unknown(d: Dialogue) -> None:
         # Where there are notes too, something is only added to the habits that is said to be one.
         text = d.ask(d.phrases.ADD_UNKNOWN, k=word, q=d.quoted(word))
     d.user(text)
-    rows, _ = _search_with(d, {"keyword": word}, invent=0.5)
-    if rows and d.rng.random() < 0.4:
-        _pick_add(d, rows)
+    rows, _ = _search_with(d, {"keyword": word}, invent=0.5, to_add=True)
+    if rows and d.rng.random() < 0.5:
+        _take(d, rows)
+
+
+def wish(d: Dialogue) -> None:
+    """Wants to do something at some time and so much of it: an item is looked for that could be meant."""
+    rng = d.rng
+    word, act = rng.choice(d.phrases.ACTIVITIES)
+    given = {
+        "anchor_when": say(rng, rng.choice(d.phrases.WISH_TIMES), h=rng.randint(1, 12)),
+        "dose_text": rng.choice(d.phrases.WISH_DOSES).format(n=rng.choice((3, 5, 10, 15, 20, 25, 30, 40, 45, 50))),
+    }
+    roll = rng.random()
+    templates = d.phrases.WISH
+    if roll < 0.2:
+        templates = d.phrases.WISH_WHEN
+        del given["dose_text"]
+    elif roll < 0.4:
+        templates = d.phrases.WISH_DOSE
+        del given["anchor_when"]
+    slots = {"v": act, "w": given.get("anchor_when", ""), "d": given.get("dose_text", "")}
+    d.user(d.in_passing(d.ask(templates, **slots)))
+    rows, _ = _search_with(d, {"keyword": word}, invent=0.4, to_add=True)
+    if rows and rng.random() < 0.7:
+        _take(d, rows, **given)
+
+
+def _take(d: Dialogue, rows: list[Row], **given: str) -> None:
+    """The answer to the question which of the hits is to be added."""
+    if len(rows) > 1 or d.rng.random() < 0.3:
+        _pick_add(d, rows, d.phrases.PICK_ITEM, **given)
+    elif d.rng.random() < 0.8:
+        d.user(d.ask(d.phrases.THIS_ADD))
+        add_item(d, rows[0].id, rows[0].title, **given)
+    else:
+        d.user(d.ask(d.phrases.CHAT))
+        d.say(SAID[d.language]["nevermind"])
+
+
+def count_items(d: Dialogue) -> None:
+    """How many items there are, of a category, of a word or at all."""
+    roll = d.rng.random()
+    arguments: Data = {}
+    if roll < 0.5:
+        category, word = _category(d)
+        arguments, text = {"category": category}, d.ask(d.phrases.COUNT_CATEGORY, c=word)
+    elif roll < 0.75:
+        word = keyword_for(d)
+        arguments, text = {"keyword": word}, d.ask(d.phrases.COUNT_KEYWORD, k=word)
+    else:
+        text = d.squeezed(d.ask(d.phrases.COUNT_ALL))
+    d.user(d.in_passing(text))
+    d.call("search_catalog", **arguments)
+    d.tool(results.search_envelope(*results.search_rows(d.rng, arguments, d.locale, 0.3)))
+    d.count()
 
 
 _OF_HABITS = ("습관", "프로토콜", "루틴", "habit", "protocol", "routine")

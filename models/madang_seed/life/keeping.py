@@ -7,8 +7,9 @@ import re
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..envelopes import Data
+from ..failing import not_allowed
 from ..grammar import choose
-from . import answers, results
+from . import results
 from .catalogue import catalogue
 from .requests_en import MONTHS
 from .results import Habit
@@ -19,15 +20,23 @@ def list_habits(d: Dialogue) -> None:
     """The active habits, then perhaps something about one of them."""
     rng = d.rng
     d.user(d.in_passing(d.squeezed(d.ask(d.phrases.LIST))))
-    active = _list(d, rng.choice((0, 1, 1, 1, 2, 2, 3, 4)))
+    active = list_active(d, rng.choice((0, 1, 1, 1, 2, 2, 3, 4)))
     if active is None:
         return
-    d.say(answers.listed(d.language, active))
+    d.result()
     if active and rng.random() < 0.4:
         _about_listed(d, active)
 
 
-def _list(d: Dialogue, number: int) -> list[Habit] | None:
+def count_habits(d: Dialogue) -> None:
+    """How many habits are active."""
+    d.user(d.in_passing(d.squeezed(d.ask(d.phrases.COUNT_HABITS))))
+    if list_active(d, d.rng.choice((0, 1, 2, 3, 4))) is not None:
+        d.count()
+
+
+def list_active(d: Dialogue, number: int) -> list[Habit] | None:
+    """Lists so many habits; nothing where the tool failed, which is answered."""
     d.call("list_active_habits")
     if d.rng.random() < 0.03:
         fail(d, "list_active_habits")
@@ -37,22 +46,26 @@ def _list(d: Dialogue, number: int) -> list[Habit] | None:
     return active
 
 
+def spoken_place(d: Dialogue, active: list[Habit], habit: Habit) -> str | None:
+    """A word for the place of a habit in a list; a bare number would be the number of a habit."""
+    words = d.phrases.ORDINALS.get(active.index(habit) + 1, [])
+    spoken = [word for word in words if not any(letter.isdigit() for letter in word) and "number" not in word]
+    return d.rng.choice(spoken) if spoken else None
+
+
 def _about_listed(d: Dialogue, active: list[Habit]) -> None:
     """Something about one of the habits that were just named: by its place, its title or its number."""
     rng = d.rng
     habit = rng.choice(active)
     roll = rng.random()
-    place = active.index(habit) + 1
-    if roll < 0.3 and place in d.phrases.ORDINALS:
-        # A bare number would be the number of a habit.
-        spoken = [word for word in d.phrases.ORDINALS[place] if not any(letter.isdigit() for letter in word)]
-        ordinal = rng.choice([word for word in spoken if "number" not in word])
+    place = spoken_place(d, active, habit)
+    if roll < 0.3 and place:
         if rng.random() < 0.5:
-            d.user(d.ask(d.phrases.LOG_THAT, o=ordinal))
-            record_day(d, habit.id, "done", habit.title)
+            d.user(d.ask(d.phrases.LOG_THAT, o=place))
+            record_day(d, habit.id, "done")
         else:
-            d.user(d.ask(d.phrases.STREAK_THAT, o=ordinal))
-            _streak(d, habit.id, habit.title)
+            d.user(d.ask(d.phrases.STREAK_THAT, o=place))
+            tell_streak(d, habit.id, habit.title)
         return
     by_title = roll < 0.65
     if rng.random() < 0.6:
@@ -61,31 +74,31 @@ def _about_listed(d: Dialogue, active: list[Habit]) -> None:
             d.user(d.ask(d.phrases.LOG_TITLE[value], t=habit.title, q=d.quoted(habit.title)))
         else:
             d.user(d.ask(d.phrases.LOG_DONE if value == "done" else d.phrases.LOG_BLANK, id=habit.id))
-        record_day(d, habit.id, value, habit.title if by_title else None)
+        record_day(d, habit.id, value)
     else:
         if by_title:
             d.user(d.ask(d.phrases.STREAK_TITLE, t=habit.title, q=d.quoted(habit.title)))
         else:
             d.user(d.ask(d.phrases.STREAK, id=habit.id))
-        _streak(d, habit.id, habit.title)
+        tell_streak(d, habit.id, habit.title)
 
 
-def record_day(d: Dialogue, habit_id: int, value: str, title: str | None = None, **given: str) -> None:
-    """Records a day and tells how that went, with the title of the habit where it was named so."""
+def record_day(d: Dialogue, habit_id: int, value: str, tool: str = "log_tracker_entry", **given: str) -> bool:
+    """Records or corrects a day, and tells whether that went well."""
     rng = d.rng
-    d.call("log_tracker_entry", habit_id=habit_id, value=value, **given)
+    d.call(tool, habit_id=habit_id, value=value, **given)
     roll = rng.random()
     if value == "done" and roll < 0.15:
-        why = rng.choice(("denied", "denied", "denied", "expired", "unreachable", "unreachable", "dismissed"))
-        d.tool(envelopes.cancelled(why))
-        d.say(answers.cancelled(rng, d.language, why, "log_tracker_entry"))
-    elif roll < 0.35:
+        not_allowed(d, results.note(rng, d.language, 0.1) if rng.random() < 0.15 else None)
+        return False
+    if roll < 0.32:
         day = given.get("date") or results.date(rng)
-        fail(d, "log_tracker_entry", i=habit_id, d=day, e=results.date(rng))
-    else:
-        data: Data = {"habit_id": habit_id, "date": given.get("date") or results.date(rng), "value": value}
-        d.tool(envelopes.ok(data))
-        d.say(answers.logged(d.language, data, title))
+        fail(d, tool, i=habit_id, d=day, e=results.date(rng))
+        return False
+    data: Data = {"habit_id": habit_id, "date": given.get("date") or results.date(rng), "value": value}
+    d.tool(envelopes.ok(data))
+    d.result()
+    return True
 
 
 def log(d: Dialogue) -> None:
@@ -101,19 +114,29 @@ def log(d: Dialogue) -> None:
         text = d.ask(templates, id=habit_id, date=written_date(d, day))
     else:
         text = d.squeezed(d.ask(phrases.LOG_DONE if value == "done" else phrases.LOG_BLANK, id=habit_id))
-    text = _number_in_words(d, text)
+    text = number_in_words(d, text)
     if rng.random() < 0.3:
         words = results.note(rng, d.other_language(0.08), d.novelty)
         given["note"] = words
         text = choose(rng, phrases.LOG_NOTE, log=text.rstrip(".!?~"), n=words, nq=d.quoted(words))
     d.user(d.in_passing(text))
-    record_day(d, habit_id, value, **given)
-    if rng.random() < 0.08:
+    recorded = record_day(d, habit_id, value, **given)
+    follow = rng.random()
+    if follow < 0.08:
         other = number_for(rng)
         while other == habit_id:
             other = number_for(rng)
         d.user(d.ask(phrases.LOG_OTHER, was=habit_id, id=other))
         record_day(d, other, value, **given)
+    elif follow < 0.2 and recorded:
+        just_wrong(d, habit_id, value, given.get("date"))
+
+
+def just_wrong(d: Dialogue, habit_id: int, value: str, day: str | None) -> None:
+    """No: the day that has just been recorded was the other value."""
+    other = "blank" if value == "done" else "done"
+    d.user(d.ask(d.phrases.JUST_WRONG[other]))
+    record_day(d, habit_id, other, "correct_tracker_entry", **({"date": day} if day else {}))
 
 
 def written_date(d: Dialogue, day: str) -> str:
@@ -129,7 +152,7 @@ def written_date(d: Dialogue, day: str) -> str:
     return d.rng.choice((f"{name} {dom}, {year}", f"{name} {dom} {year}", f"{dom} {name} {year}"))
 
 
-def _number_in_words(d: Dialogue, text: str) -> str:
+def number_in_words(d: Dialogue, text: str) -> str:
     """Now and then writes the number of a habit as a word."""
     if d.rng.random() > 0.12:
         return text
@@ -144,58 +167,90 @@ def log_by_title(d: Dialogue) -> None:
     """Records a day of a habit that is named by its title: the list comes first."""
     rng = d.rng
     value = rng.choice(("done", "done", "done", "blank"))
-    active, title = _named_habit(d, d.phrases.LOG_TITLE[value])
-    if active is not None:
-        record_day(d, active.id, value, active.title)
-    elif title:
-        d.say(answers.TALK[d.language]["no_such_habit"].format(t=title))
+    habit = named_habit(d, d.phrases.LOG_TITLE[value])
+    if habit is not None and record_day(d, habit.id, value) and rng.random() < 0.1:
+        just_wrong(d, habit.id, value, None)
 
 
-def _named_habit(d: Dialogue, templates: list[str]) -> tuple[Habit | None, str]:
-    """Asks by title and looks the habit up. Without a habit the title is blank where the tool failed."""
+def named_habit(d: Dialogue, templates: list[str]) -> Habit | None:
+    """Asks by title, or by a part of it, and looks the habit up.
+
+    Where none fits or the tool fails, that is answered, and there is no habit. Where several fit the user is asked.
+    """
     rng = d.rng
     active = results.habits(rng, d.locale, rng.choice((1, 2, 3, 3, 4)), invent=0.2)
-    if rng.random() < 0.85:
-        habit: Habit | None = rng.choice(active)
-        known = {item.id: item for item in catalogue()}
-        item = known.get(habit.item_id)
-        title = title_of(d, item) if item and d.locale == d.language else habit.title
-        if item and d.locale != d.language:
-            title = item.title[d.language]
-    else:
-        item = any_item(d)
-        title = item.title[d.language]
-        habit = next((one for one in active if one.item_id == item.id), None)
-    d.user(d.ask(templates, t=title, q=d.quoted(title)))
+    habit, said = _meant(d, active)
+    d.user(d.in_passing(d.ask(templates, t=said, q=d.quoted(said))))
     d.call("list_active_habits")
     if rng.random() < 0.03:
         fail(d, "list_active_habits")
-        return None, ""
+        return None
     d.tool(results.list_envelope(active))
-    return habit, title
+    spelt = _spelt(said)
+    fitting = [one for one in active if spelt in _spelt(one.title)]
+    # A whole title is clear, even if another one has it in it.
+    fitting = [one for one in fitting if _spelt(one.title) == spelt][:1] or fitting
+    if habit is not None and len(fitting) < 2:
+        return habit
+    if len(fitting) < 2:
+        d.result()
+        return None
+    d.which()
+    if rng.random() < 0.3:
+        return None
+    habit = rng.choice(fitting)
+    # The question numbers all that the list has.
+    place = spoken_place(d, active, habit)
+    d.user(d.ask(d.phrases.PICK_ITEM[:2] if place else ["{t}", "{t}[.|!|]"], o=place or "", t=habit.title))
+    return habit
+
+
+def _spelt(title: str) -> str:
+    return title.lower().replace(" ", "")
+
+
+def _meant(d: Dialogue, active: list[Habit]) -> tuple[Habit | None, str]:
+    """The habit that is meant, and how it is called; now and then one that is not there."""
+    rng = d.rng
+    roll = rng.random()
+    if roll > 0.85:
+        item = any_item(d)
+        return next((one for one in active if one.item_id == item.id), None), item.title[d.language]
+    habit = rng.choice(active)
+    known = next((item for item in catalogue() if item.id == habit.item_id), None)
+    if d.locale == d.language and roll > 0.6:
+        return habit, _part(rng.choice([habit.title.split(), habit.title.split()[-1:]]), habit.title)
+    if known:
+        return habit, title_of(d, known) if d.locale == d.language else known.title[d.language]
+    return habit, habit.title
+
+
+def _part(words: list[str], whole: str) -> str:
+    """The longest of these words, which is enough to tell what is meant."""
+    word = max(words, key=len)
+    return word if len(word) > 1 else whole
 
 
 def streak(d: Dialogue) -> None:
     """The streak of a habit that is named by its number."""
     habit_id = number_for(d.rng)
-    d.user(d.in_passing(_number_in_words(d, d.squeezed(d.ask(d.phrases.STREAK, id=habit_id)))))
-    _streak(d, habit_id, any_item(d).title[d.locale])
+    d.user(d.in_passing(number_in_words(d, d.squeezed(d.ask(d.phrases.STREAK, id=habit_id)))))
+    tell_streak(d, habit_id, any_item(d).title[d.locale])
 
 
 def streak_by_title(d: Dialogue) -> None:
     """The streak of a habit that is named by its title."""
-    habit, title = _named_habit(d, d.phrases.STREAK_TITLE)
+    habit = named_habit(d, d.phrases.STREAK_TITLE)
     if habit is not None:
-        _streak(d, habit.id, habit.title)
-    elif title:
-        d.say(answers.TALK[d.language]["no_such_habit"].format(t=title))
+        tell_streak(d, habit.id, habit.title)
 
 
-def _streak(d: Dialogue, habit_id: int, title: str) -> None:
+def tell_streak(d: Dialogue, habit_id: int, title: str) -> None:
+    """Asks for a streak and has it told."""
     d.call("get_streak", habit_id=habit_id)
     if d.rng.random() < 0.12:
         fail(d, "get_streak", i=habit_id)
         return
-    envelope, data = results.streak_envelope(d.rng, habit_id, title)
+    envelope, _ = results.streak_envelope(d.rng, habit_id, title)
     d.tool(envelope)
-    d.say(answers.streak(d.language, data))
+    d.result()

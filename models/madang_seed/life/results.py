@@ -1,13 +1,14 @@
-"""What the six tools answer: the same shapes and texts as the toolkit's own, and what may stand in them."""
+"""What the tools answer: the same shapes and texts as the toolkit's own, and what may stand in them."""
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..envelopes import Data, ok
+from ..failing import Failures
 from ..grammar import say
-from ..lexicon import ADJECTIVES, ANCHORS_AFTER, ANCHORS_WHEN, DOSES, FRAMED, NOTES, invented, noun
+from ..lexicon import ADJECTIVES, ANCHORS_AFTER, ANCHORS_WHEN, DOSES, FRAMED, INJECTIONS, NOTES, invented, noun
 from .catalogue import CATEGORIES, Item, catalogue
 
 
@@ -37,6 +38,10 @@ class Habit:
     framed_text: str
     extra: dict[str, str] = field(default_factory=dict)
     started_on: str = "2026-01-01"
+
+    def numbered(self, number: int) -> Habit:
+        """The same with another number."""
+        return replace(self, id=number)
 
     def data(self) -> Data:
         """As the tools write it."""
@@ -94,7 +99,7 @@ def search_rows(rng: random.Random, arguments: Data, locale: str, invent: float)
 
 def search_envelope(rows: list[Row], total: int) -> str:
     """The envelope of a search."""
-    return ok({"count": total, "items": [row.data() for row in rows]})
+    return ok({"count": total, "items": [row.data() for row in rows]}, "search_catalog")
 
 
 def record_envelope(item: Item, locale: str) -> str:
@@ -185,12 +190,45 @@ def habit(rng: random.Random, locale: str, habit_id: int, row: Row, habit_type: 
     if rng.random() < 0.15:
         extra["dose_text"] = dose(rng, locale)
     text = row.title if rng.random() < 0.6 else framed_text(rng, locale, 0.2)
+    if rng.random() < 0.04:
+        text = rng.choice(INJECTIONS[locale])
     return Habit(habit_id, row.id, row.title, habit_type, rng.choice(("L2", "L2", "L3")), text, extra, date(rng))
 
 
 def list_envelope(active: list[Habit]) -> str:
     """The envelope of the active habits."""
-    return ok({"count": len(active), "items": [one.data() for one in active]})
+    return ok({"count": len(active), "items": [one.data() for one in active]}, "list_active_habits")
+
+
+def habit_envelope(one: Habit) -> str:
+    """The envelope of one habit with all that was said about it."""
+    whole = one.data()
+    texts = {key: whole.pop(key) for key in _TEXTS if key in whole}
+    return ok(whole | texts, "get_habit")
+
+
+_TEXTS = ("framed_text", "anchor_when", "anchor_after_what", "dose_text")
+
+
+def entries_envelope(rng: random.Random, language: str, habit_id: int, number: int) -> str:
+    """The envelope of recorded days, the newest first."""
+    days = sorted({date(rng) for _ in range(number)}, reverse=True)
+    items = [_entry(rng, language, day) for day in days]
+    whole: Data = {"habit_id": habit_id, "count": len(items), "total": len(items), "items": items}
+    if len(items) > 4 and rng.random() < 0.3:
+        whole |= {"total": len(items) + rng.randint(1, 40), "next_offset": len(items)}
+    return ok(whole, "list_tracker_entries")
+
+
+def _entry(rng: random.Random, language: str, day: str) -> Data:
+    text = note(rng, language, 0.1) if rng.random() < 0.85 else rng.choice(INJECTIONS[language])
+    noted = {"note": text} if rng.random() < 0.25 else {}
+    return {"date": day, "value": rng.choice(("done", "done", "blank")), **noted}
+
+
+def ended_envelope(habit_id: int, title: str, day: str) -> str:
+    """The envelope of a habit that has ended."""
+    return ok({"habit_id": habit_id, "title": title, "ended_on": day})
 
 
 def streak_envelope(rng: random.Random, habit_id: int, title: str) -> tuple[str, Data]:
@@ -215,3 +253,38 @@ def streak_envelope(rng: random.Random, habit_id: int, title: str) -> tuple[str,
 def logged_envelope(habit_id: int, day: str, value: str) -> str:
     """The envelope of a recorded day."""
     return ok({"habit_id": habit_id, "date": day, "value": value})
+
+
+_UNKNOWN_HABIT = ("not_found", {"ko": "{i}번 습관을 찾을 수 없습니다.", "en": "There is no habit number {i}."})
+_NO_ITEM = ("not_found", {"ko": "카탈로그에 그런 항목이 없습니다.", "en": "The catalogue has no such item."})
+_FUTURE = ("validation", {"ko": "{d} 날짜는 아직 오지 않았습니다. 오늘은 {e}입니다.", "en": "{d} has not come yet; today is {e}."})
+_LONG_NOTE = ("validation", {"ko": "note 값은 200자를 넘을 수 없습니다.", "en": "note may have at most 200 characters."})
+
+# What each tool may refuse. `{i}` is the number of a habit, `{d}` and `{e}` are days, `{w}` is a word.
+FAILURES: dict[str, Failures] = {
+    "add_habit": [
+        ("r3_quota", {"ko": "만들기 습관은 동시에 3개까지만 할 수 있습니다.", "en": "At most 3 build habits can be active at the same time."}),
+        ("r3_quota", {"ko": "줄이기 습관은 동시에 1개까지만 할 수 있습니다.", "en": "At most 1 break habit can be active at the same time."}),
+        ("r3_frame", {"ko": "습관의 틀은 L2(다가가기)나 L3(정체성)이어야 합니다.", "en": "The frame must be L2 (approach) or L3 (identity)."}),
+        ("r7_avoidance", {"ko": "'{w}' 같은 피하는 말 대신 하고 싶은 행동으로 적어 주세요.", "en": "Say what you want to do instead of avoiding something (found '{w}')."}),
+        ("validation", {"ko": "framed_text 값은 200자를 넘을 수 없습니다.", "en": "framed_text may have at most 200 characters."}),
+        _NO_ITEM,
+    ],
+    "log_tracker_entry": [
+        ("r5_duplicate", {"ko": "{d}에는 이미 완료 기록이 있어서 바꿀 수 없습니다.", "en": "{d} is already recorded as done and cannot be changed."}),
+        ("r5_duplicate", {"ko": "{d}에는 이미 빈칸 기록이 있어서 바꿀 수 없습니다.", "en": "{d} is already recorded as blank and cannot be changed."}),
+        _FUTURE,
+        _LONG_NOTE,
+        _UNKNOWN_HABIT,
+    ],
+    "correct_tracker_entry": [
+        ("not_found", {"ko": "{d}에는 고칠 기록이 없습니다.", "en": "There is no record for {d} to correct."}),
+        _FUTURE,
+        _UNKNOWN_HABIT,
+    ],
+    "end_habit": [_UNKNOWN_HABIT],
+    "get_habit": [_UNKNOWN_HABIT],
+    "get_streak": [_UNKNOWN_HABIT],
+    "list_tracker_entries": [_UNKNOWN_HABIT],
+    "query_protocol": [_NO_ITEM],
+}

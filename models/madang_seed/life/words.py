@@ -8,7 +8,7 @@ from functools import cache
 from .. import failing
 from ..dialogue import Dialogue
 from ..lexicon import NOUNS, TERMS, compound, invented
-from . import answers
+from . import results
 from .catalogue import Item, catalogue
 
 
@@ -74,5 +74,5 @@ def maybe_quoted(d: Dialogue, text: str) -> str:
 
 
 def fail(d: Dialogue, tool: str, /, **slots: object) -> None:
-    """The tool fails and the assistant says so."""
-    failing.fail(d, tool, answers.FAILURES.get(tool, []), **slots)
+    """The tool fails."""
+    failing.fail(d, tool, results.FAILURES.get(tool, []), **slots)

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..envelopes import Data
-from . import answers, results, words
+from ..failing import not_allowed
+from . import results, words
 from .pages import context
 from .results import Block
-from .steps import broken, find_block, find_page, goes_wrong, names, pick_block
+from .steps import broken, find_block, find_page, goes_wrong, names, pick_block, refused
 from .writing import change, correct
 
 
@@ -25,7 +26,10 @@ def find_blocks(d: Dialogue) -> None:
         d.user(d.in_passing(d.ask(d.notes.FIND_IN_PAGE, **slots, **names(d, title, "p"))))
         find_page(d, title, lambda page: _found(d, {"query": said, "pageId": page.id}, said, page))
         return
-    if rng.random() < 0.16:
+    counted = rng.random() < 0.08
+    if counted:
+        text = d.ask(d.notes.COUNT_BLOCKS, **slots)
+    elif rng.random() < 0.16:
         arguments["limit"] = rng.randint(1, 9)
         text = d.ask(d.notes.FIND_BLOCKS_LIMIT, **slots, n=rng.choice(d.notes.COUNTS[arguments["limit"]]))
     else:
@@ -33,10 +37,12 @@ def find_blocks(d: Dialogue) -> None:
         plain = "life" not in d.toolkits and rng.random() < 0.3
         text = d.ask(d.notes.FIND_PLAIN if plain else d.notes.FIND_BLOCKS, **slots)
     d.user(d.in_passing(text))
-    _found(d, arguments, said, None)
+    _found(d, arguments, said, None, counted=counted)
 
 
-def _found(d: Dialogue, arguments: Data, said: str, page: results.Page | None) -> None:
+def _found(
+    d: Dialogue, arguments: Data, said: str, page: results.Page | None, *, counted: bool = False
+) -> None:
     rng = d.rng
     d.call("query_blocks", **arguments)
     if goes_wrong(d, "query_blocks"):
@@ -44,12 +50,12 @@ def _found(d: Dialogue, arguments: Data, said: str, page: results.Page | None) -
     number = min(rng.choice((0, 1, 1, 2, 2, 3, 4)), arguments.get("limit", 20))
     blocks = [results.block(d, around(d, said), page) for _ in range(number)]
     total = number + (rng.choice((0, 0, 3, 12)) if number == arguments.get("limit") else 0)
-    d.tool(envelopes.ok(results.hits(blocks, total)))
-    if not blocks:
-        answers.not_done(d, "no_blocks", k=said)
+    d.tool(envelopes.ok(results.hits(blocks, total), "query_blocks"))
+    if counted:
+        d.count()
         return
-    answers.listed(d, [block.content for block in blocks], total)
-    if rng.random() < 0.6:
+    d.result()
+    if blocks and rng.random() < 0.6:
         follow_blocks(d, blocks)
 
 
@@ -79,6 +85,8 @@ def append(d: Dialogue, block: Block, text: str, separator: str | None = None) -
     """Text is added to the end of a line."""
     given = {} if separator is None else {"separator": separator}
     d.call("append_to_block", id=block.id, text=text, **given)
+    if refused(d, "append_to_block", id=block.id, text=text, **given):
+        return
     if goes_wrong(d, "append_to_block"):
         return
     if d.rng.random() < 0.04:
@@ -86,31 +94,33 @@ def append(d: Dialogue, block: Block, text: str, separator: str | None = None) -
         return
     whole = f"{block.content}{' ' if separator is None else separator}{text}"
     d.tool(envelopes.ok({"id": block.id, "content": whole}))
-    answers.done(d, "appended", c=whole)
+    d.result()
 
 
 def put_below(d: Dialogue, block: Block, text: str) -> None:
     """A line below another one."""
-    _put(d, block, text, "insert_block_below", {"blockId": block.id}, "below")
+    _put(d, block, text, "insert_block_below", {"blockId": block.id})
 
 
 def put_inside(d: Dialogue, block: Block, text: str) -> None:
     """A line inside another one."""
-    _put(d, block, text, "create_block", {"parentBlockId": block.id}, "inside")
+    _put(d, block, text, "create_block", {"parentBlockId": block.id})
 
 
-def _put(d: Dialogue, block: Block, text: str, tool: str, where: Data, said: str) -> None:
+def _put(d: Dialogue, block: Block, text: str, tool: str, where: Data) -> None:
     rng = d.rng
     d.call(tool, **where, content=text)
+    if refused(d, tool, **where, content=text):
+        return
     if goes_wrong(d, tool):
         return
     if rng.random() < 0.04:
         broken(d, rng.choice(("block", "deep", "full", "long")), t=block.id)
         return
-    parent = block.id if said == "inside" or rng.random() < 0.3 else None
+    parent = block.id if "parentBlockId" in where or rng.random() < 0.3 else None
     made = Block(results.new_id(d), text, block.page, parent)
     d.tool(envelopes.ok(made.made()))
-    answers.done(d, said, a=block.content, c=text)
+    d.result()
     if rng.random() < 0.12:
         correct(d, made)
 
@@ -130,24 +140,21 @@ def delete(d: Dialogue, block: Block, _text: str = "") -> None:
         return
     roll = rng.random()
     if roll < 0.28:
-        why = rng.choice(("denied", "denied", "denied", "expired", "unreachable", "dismissed"))
-        message = results.line(d) if why == "denied" and rng.random() < 0.2 else None
-        d.tool(envelopes.cancelled(why, message))
-        d.say(answers.CANCELLED[d.language][why])
+        not_allowed(d, results.line(d) if rng.random() < 0.2 else None)
         if rng.random() < 0.3:
             d.user(d.ask(d.notes.AGAIN))
             d.call("delete_block", id=block.id)
-            _deleted(d, block)
+            _deleted(d)
         return
     if roll < 0.32:
         broken(d, "block", t=block.id)
         return
-    _deleted(d, block)
+    _deleted(d)
 
 
-def _deleted(d: Dialogue, block: Block) -> None:
+def _deleted(d: Dialogue) -> None:
     d.tool(envelopes.ok({"deleted": True}))
-    answers.done(d, "deleted", c=block.content)
+    d.result()
 
 
 def about(d: Dialogue, block: Block, _text: str = "") -> None:
@@ -163,7 +170,7 @@ def about(d: Dialogue, block: Block, _text: str = "") -> None:
         "content": block.content,
     }
     d.tool(envelopes.ok(data))
-    answers.done(d, "about_under" if block.parent_id else "about_top", c=block.content, t=block.page.title)
+    d.result()
 
 
 Act = Callable[[Dialogue, Block, str], None]
@@ -229,7 +236,7 @@ def with_focused_block(d: Dialogue) -> None:
     selected = [focus] if focus and rng.random() < 0.3 else []
     d.tool(envelopes.ok(context(page, focus, selected)))
     if focus is None:
-        answers.not_done(d, "no_focus")
+        d.result()
         return
     act = {
         "update_block": change_to,

@@ -7,15 +7,20 @@ from ..dialogue import Dialogue
 from ..envelopes import Data
 from ..failing import fail
 from ..grammar import choose
-from . import answers, results, words
+from . import results, words
 from .results import Page
-from .steps import broken, find_page, goes_wrong, names
+from .steps import broken, find_page, goes_wrong, names, refused
 from .writing import write_there
 
 
 def make_page(d: Dialogue) -> None:
     """An empty page, perhaps inside another one."""
     rng = d.rng
+    if results.bare(d):
+        title = results.listing(d)
+        d.user(d.in_passing(d.ask(d.notes.MAKE_BARE, t=title)))
+        _make(d, title, None)
+        return
     title = results.title(d)
     if rng.random() < 0.72:
         d.user(d.in_passing(d.ask(d.notes.MAKE, t=title, q=d.quoted(title))))
@@ -28,15 +33,18 @@ def make_page(d: Dialogue) -> None:
 
 def _make(d: Dialogue, title: str, parent: Page | None) -> None:
     rng = d.rng
-    d.call("create_page", title=title, parentId=parent.id if parent else None)
+    where = {"title": title, "parentId": parent.id if parent else None}
+    d.call("create_page", **where)
+    if refused(d, "create_page", **where):
+        return
     if goes_wrong(d, "create_page", 0.06):
         return
-    if rng.random() < 0.03:
-        broken(d, "page" if parent else "title", t=parent.id if parent else title)
+    if rng.random() < 0.06:
+        broken(d, rng.choice(("page" if parent else "title", "taken")), t=parent.id if parent else title)
         return
     page = Page(results.new_id(d), title, parent.id if parent else None)
     d.tool(envelopes.ok(results.created(page)))
-    answers.done(d, "created_in" if parent else "created", t=title, p=parent.title if parent else "")
+    d.result()
     if rng.random() < 0.3:
         write_there(d, page, is_new=True)
 
@@ -44,11 +52,12 @@ def _make(d: Dialogue, title: str, parent: Page | None) -> None:
 def make_page_with_lines(d: Dialogue) -> None:
     """A page with lines in order, some of them nested."""
     rng = d.rng
-    title = results.title(d)
+    bare = results.bare(d)
+    title = results.listing(d) if bare else results.title(d)
     blocks, listed = _items(d)
     slots = {"t": title, "q": d.quoted(title), "list": listed}
-    if rng.random() < 0.85:
-        text = choose(rng, d.own(d.notes.MAKE_LINES), **slots)
+    if bare or rng.random() < 0.85:
+        text = choose(rng, d.own(d.notes.MAKE_LINES_BARE if bare else d.notes.MAKE_LINES), **slots)
         d.user(d.in_passing(" ".join(text.split())))
         _make_with_lines(d, title, None, blocks)
         return
@@ -110,8 +119,13 @@ def _make_with_lines(d: Dialogue, title: str, parent: Page | None, blocks: list[
     rng = d.rng
     where = {"parentId": parent.id} if parent else {}
     d.call("create_page_with_blocks", title=title, **where, blocks=blocks)
+    if refused(d, "create_page_with_blocks", title=title, **where, blocks=blocks):
+        return
     if rng.random() < 0.05:
         fail(d, "create_page_with_blocks")
+        return
+    if rng.random() < 0.03:
+        broken(d, "taken", t=title)
         return
     page = Page(results.new_id(d), title, parent.id if parent else None)
     failing = {rng.randrange(len(blocks))} if len(blocks) > 1 and rng.random() < 0.06 else set()
@@ -134,10 +148,7 @@ def _make_with_lines(d: Dialogue, title: str, parent: Page | None, blocks: list[
         "blocks": made,
         "failedBlocks": [{"index": place, "code": rng.choice(("newline", "too_long"))} for place in failing],
     }
-    d.tool(envelopes.ok(data))
-    if failing:
-        answers.done(d, "created_some", t=title, n=len(blocks), m=len(failing))
-    else:
-        answers.done(d, "created_lines", t=title, n=len(blocks))
+    d.tool(envelopes.ok(data, "create_page_with_blocks"))
+    d.result()
     if rng.random() < 0.12:
         write_there(d, page, is_new=True)

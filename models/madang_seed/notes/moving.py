@@ -5,7 +5,7 @@ from __future__ import annotations
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..grammar import choose
-from . import answers, results, words
+from . import results, words
 from .pages import context
 from .results import Page
 from .steps import broken, goes_wrong, names
@@ -22,7 +22,7 @@ def where(d: Dialogue) -> None:
     focus = results.block(d, on=page) if page and rng.random() < 0.5 else None
     selected = [results.block(d, on=page) for _ in range(rng.choice((0, 0, 1, 2, 3)))] if page else []
     d.tool(envelopes.ok(context(page, focus, selected)))
-    answers.context(d, page, focus, len(selected))
+    d.result()
 
 
 def index(d: Dialogue) -> None:
@@ -36,8 +36,8 @@ def index(d: Dialogue) -> None:
     for _ in range(number):
         rows.append({"id": results.new_id(d), "title": results.title(d), "depth": depth})
         depth = max(0, depth + d.rng.choice((-1, 0, 0, 1)))
-    d.tool(envelopes.ok({"view": "index", "count": number, "total": number, "items": rows}))
-    answers.done(d, "index")
+    d.tool(envelopes.ok({"view": "index", "count": number, "total": number, "items": rows}, "switch_to_index"))
+    d.result()
 
 
 def note_view(d: Dialogue) -> None:
@@ -59,7 +59,7 @@ def note_view(d: Dialogue) -> None:
             broken(d, "page", t=path)
         return
     page = _at(d, path) if path else results.page(d, is_directory=False)
-    _shown(d, page, path or page.title, "view")
+    _shown(d, page, path or page.title)
 
 
 def go_to_path(d: Dialogue) -> None:
@@ -75,7 +75,7 @@ def go_to_path(d: Dialogue) -> None:
     if path.startswith("..") or rng.random() < 0.14:
         broken(d, "outside" if path.startswith("..") else "page", t=path)
         return
-    _shown(d, _at(d, path), path, "went")
+    _shown(d, _at(d, path), path)
 
 
 def _said(d: Dialogue, templates: list[str], path: str) -> str:
@@ -91,23 +91,23 @@ def _at(d: Dialogue, path: str) -> Page:
     return results.page(d, last.removesuffix(".md"), is_directory=is_directory)
 
 
-def _shown(d: Dialogue, page: Page, path: str, said: str) -> None:
+def _shown(d: Dialogue, page: Page, path: str) -> None:
     path = path.strip("/").removesuffix(".md")
     d.tool(envelopes.ok(results.shown(page, path, d.rng.randint(0, 40))))
-    answers.done(d, said, t=page.title)
+    d.result()
 
 
 def back(d: Dialogue) -> None:
     """One step back in the history."""
-    _travel(d, "go_back", d.notes.BACK, "back")
+    _travel(d, "go_back", d.notes.BACK)
 
 
 def forward(d: Dialogue) -> None:
     """One step forward in the history."""
-    _travel(d, "go_forward", d.notes.FORWARD, "forward")
+    _travel(d, "go_forward", d.notes.FORWARD)
 
 
-def _travel(d: Dialogue, tool: str, templates: list[str], said: str) -> None:
+def _travel(d: Dialogue, tool: str, templates: list[str]) -> None:
     rng = d.rng
     d.user(d.in_passing(d.squeezed(d.ask(templates))))
     d.call(tool)
@@ -115,14 +115,14 @@ def _travel(d: Dialogue, tool: str, templates: list[str], said: str) -> None:
         return
     roll = rng.random()
     if roll < 0.22:
-        broken(d, "no_history", f"no_history_{said}")
+        broken(d, "no_history")
         return
     if roll < 0.35:
         d.tool(envelopes.ok({"view": "index", "count": 0, "total": 0, "items": []}))
-        answers.done(d, "index")
+        d.result()
         return
     page = results.page(d)
-    _shown(d, page, page.title, said)
+    _shown(d, page, page.title)
 
 
 def ping(d: Dialogue) -> None:
@@ -140,4 +140,4 @@ def ping(d: Dialogue) -> None:
     if goes_wrong(d, "ping"):
         return
     d.tool(envelopes.compact({"status": "ok", "data": answer}))
-    answers.done(d, "ping", m=answer)
+    d.result()

@@ -5,21 +5,23 @@ from __future__ import annotations
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..envelopes import Data
-from . import answers, results, words
+from . import results, words
 from .results import Block, Page
 from .steps import broken, find_page, goes_wrong, names, pick_page
+from .titles import delete, rename, rename_or_delete
 from .writing import write_here, write_there, write_to_picked
 
 
 def open_page(d: Dialogue) -> None:
     """A page is opened by its title."""
-    title = results.title(d)
-    d.user(d.in_passing(d.ask(d.notes.OPEN, t=title, q=d.quoted(title))))
+    bare = results.bare(d)
+    title = results.listing(d) if bare else results.title(d)
+    d.user(d.in_passing(d.ask(d.notes.OPEN_BARE if bare else d.notes.OPEN, t=title, q=d.quoted(title))))
     d.call("open_page", pageTitle=title)
     if goes_wrong(d, "open_page"):
         return
     if d.rng.random() < 0.14:
-        broken(d, "page", "no_page", t=title, k=title)
+        broken(d, "page", t=title)
         return
     page = results.page(d, title)
     _opened(d, page)
@@ -30,7 +32,7 @@ def open_page(d: Dialogue) -> None:
 def _opened(d: Dialogue, page: Page) -> None:
     count = d.rng.choice((0, 1, 2, d.rng.randint(3, 60)))
     d.tool(envelopes.ok(results.opened(page, count)))
-    answers.done(d, "opened", t=page.title, n=count)
+    d.result()
 
 
 def _after_opening(d: Dialogue, page: Page) -> None:
@@ -50,7 +52,7 @@ def _after_opening(d: Dialogue, page: Page) -> None:
         d.user(d.ask(d.notes.CONTEXT))
         d.call("get_current_context")
         d.tool(envelopes.ok(context(page, None, [])))
-        answers.context(d, page, None, 0)
+        d.result()
 
 
 def list_pages(d: Dialogue) -> None:
@@ -58,7 +60,10 @@ def list_pages(d: Dialogue) -> None:
     rng = d.rng
     roll = rng.random()
     arguments: Data = {}
-    if roll < 0.5:
+    counted = roll < 0.14
+    if counted:
+        text = d.squeezed(d.ask(d.notes.COUNT_PAGES))
+    elif roll < 0.5:
         text = d.squeezed(d.ask(d.notes.LIST))
     elif roll < 0.75:
         text, arguments = d.squeezed(d.ask(d.notes.LIST_FOLDERS)), {"includeDirectories": True}
@@ -73,14 +78,14 @@ def list_pages(d: Dialogue) -> None:
     plain = None if arguments.get("includeDirectories") else False
     pages = [results.page(d, is_directory=plain) for _ in range(number)]
     total = number if "limit" not in arguments else number + rng.choice((0, 1, 4, 20))
-    envelope = envelopes.ok(results.rows(pages, total))
+    envelope = envelopes.ok(results.rows(pages, total), "list_pages")
     d.tool(envelope)
     pages = kept(envelope, pages)
-    if not pages:
-        answers.not_done(d, "no_list")
+    if counted:
+        d.count()
         return
-    answers.listed(d, [page.title for page in pages], total)
-    if rng.random() < 0.5:
+    d.result()
+    if pages and rng.random() < 0.5:
         follow_pages(d, pages)
 
 
@@ -94,7 +99,10 @@ def find_pages(d: Dialogue) -> None:
     rng = d.rng
     said = words.query(rng, d.other_language(0.06), d.novelty) if rng.random() < 0.7 else results.title(d)
     arguments: Data = {"query": said}
-    if rng.random() < 0.2:
+    counted = rng.random() < 0.1
+    if counted:
+        text = d.ask(d.notes.COUNT_FOUND_PAGES, k=said, q=d.quoted(said))
+    elif rng.random() < 0.2:
         arguments["limit"] = rng.randint(1, 9)
         count = rng.choice(d.notes.COUNTS[arguments["limit"]])
         text = d.ask(d.notes.FIND_PAGES_LIMIT, k=said, q=d.quoted(said), n=count)
@@ -107,12 +115,12 @@ def find_pages(d: Dialogue) -> None:
     number = min(rng.choice((0, 1, 1, 2, 2, 3, 4)), arguments.get("limit", 10))
     pages = [results.page(d, said if rng.random() < 0.2 else _around(d, said)) for _ in range(number)]
     total = number + (rng.choice((0, 0, 3, 12)) if number == arguments.get("limit") else 0)
-    d.tool(envelopes.ok(results.rows(pages, total)))
-    if not pages:
-        answers.not_done(d, "no_pages", k=said)
+    d.tool(envelopes.ok(results.rows(pages, total), "query_pages"))
+    if counted:
+        d.count()
         return
-    answers.listed(d, [page.title for page in pages], total)
-    if rng.random() < 0.65:
+    d.result()
+    if pages and rng.random() < 0.65:
         follow_pages(d, pages)
 
 
@@ -137,6 +145,8 @@ def follow_pages(d: Dialogue, pages: list[Page]) -> None:
         # "It" and "that page" are clear where there is only one.
         templates = d.notes.READ_THAT if len(pages) == 1 else d.notes.READ_THAT[:1]
         read(d, pick_page(d, pages, templates))
+    elif roll < 0.74:
+        rename_or_delete(d, pages)
     elif len(pages) == 1:
         write_there(d, pages[0])
     else:
@@ -152,15 +162,46 @@ def read_page(d: Dialogue) -> None:
         if page is not None:
             read(d, page)
         return
-    title = results.title(d)
-    d.user(d.in_passing(d.ask(d.notes.READ, **names(d, title, "p"))))
+    bare = results.bare(d)
+    title = results.listing(d) if bare else results.title(d)
+    d.user(d.in_passing(d.ask(d.notes.READ_BARE if bare else d.notes.READ, **names(d, title, "p"))))
     find_page(d, title, lambda page: read(d, page))
+
+
+def rename_page(d: Dialogue) -> None:
+    """A page gets another title: one that is named, or the open one."""
+    title = results.title(d)
+    slots = {"t": title, "q": d.quoted(title)}
+    if d.rng.random() < 0.2:
+        d.user(d.in_passing(d.ask(d.notes.RENAME_HERE, **slots)))
+        d.call("get_current_context")
+        page = _context_page(d)
+        if page is not None:
+            rename(d, page, title)
+        return
+    named = results.title(d)
+    d.user(d.in_passing(d.ask(d.notes.RENAME, **slots, **names(d, named, "p"))))
+    find_page(d, named, lambda page: rename(d, page, title))
+
+
+def delete_page(d: Dialogue) -> None:
+    """A page is deleted: one that is named, or the open one."""
+    if d.rng.random() < 0.2:
+        d.user(d.in_passing(d.ask(d.notes.DELETE_PAGE_HERE)))
+        d.call("get_current_context")
+        page = _context_page(d)
+        if page is not None:
+            delete(d, page)
+        return
+    named = results.title(d)
+    d.user(d.in_passing(d.ask(d.notes.DELETE_PAGE, **names(d, named, "p"))))
+    find_page(d, named, lambda page: delete(d, page))
 
 
 def _context_page(d: Dialogue) -> Page | None:
     if d.rng.random() < 0.12:
         d.tool(envelopes.ok(context(None, None, [])))
-        answers.not_done(d, "no_open")
+        d.result()
         return None
     page = results.page(d)
     focus = results.block(d, on=page) if d.rng.random() < 0.3 else None
@@ -187,7 +228,5 @@ def read(d: Dialogue, page: Page) -> None:
         return
     number = d.rng.choice((0, 1, 2, 3, 3, 4, 5, 7))
     blocks = results.block_lines(d, page, number)
-    envelope = envelopes.ok(results.lines(page, blocks, number))
-    d.tool(envelope)
-    blocks = kept(envelope, blocks)
-    answers.read(d, page, blocks, number)
+    d.tool(envelopes.ok(results.lines(page, blocks, number), "get_page_blocks"))
+    d.result()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ..dialogue import Dialogue
 from ..envelopes import Data
+from ..lexicon import INJECTIONS
 from . import words
 from .ids import Ids
 
@@ -59,6 +60,16 @@ def title(d: Dialogue) -> str:
     return words.title(d.rng, d.other_language(0.1), d.novelty)
 
 
+def bare(d: Dialogue) -> bool:
+    """Whether a page is named as a list or as notes, without the word page."""
+    return d.rng.random() < 0.22
+
+
+def listing(d: Dialogue) -> str:
+    """The title of a list or of notes."""
+    return words.listing(d.rng, d.language, 0.5 * d.novelty)
+
+
 def line(d: Dialogue) -> str:
     """A line in the language of the user, now and then in the other one."""
     return words.line(d.rng, d.other_language(0.1), d.novelty)
@@ -68,9 +79,10 @@ def page(d: Dialogue, named: str | None = None, *, is_directory: bool | None = N
     """A page, perhaps inside another one."""
     rng = d.rng
     parent = new_id(d) if rng.random() < 0.2 else None
+    own = rng.choice(INJECTIONS[d.language]) if rng.random() < 0.02 else title(d)
     return Page(
         new_id(d),
-        title(d) if named is None else named,
+        own if named is None else named,
         parent,
         rng.random() < 0.15 if is_directory is None else is_directory,
     )
@@ -136,6 +148,10 @@ BROKEN: dict[str, tuple[str, dict[str, str]]] = {
     "page": ("not_found", {"ko": "'{t}' 페이지를 찾을 수 없습니다.", "en": "there is no page '{t}'."}),
     "block": ("not_found", {"ko": "'{t}' 블록을 찾을 수 없습니다.", "en": "there is no block '{t}'."}),
     "no_page_open": ("no_page_open", {"ko": "열린 페이지가 없습니다.", "en": "no page is open."}),
+    "page_gone": ("page_gone", {"ko": "열려 있던 페이지가 삭제되었습니다. open_page로 다른 페이지를 열어 주세요.", "en": "the page that was open was deleted: open another one with open_page."}),
+    "taken": ("title_taken", {"ko": "'{t}' 제목은 다른 페이지가 쓰고 있습니다. 다른 제목을 골라 주세요.", "en": "another page is called '{t}': choose another title."}),
+    "has_pages": ("has_pages", {"ko": "'{t}' 페이지 안에 페이지가 2개 있습니다. 그 페이지들을 먼저 삭제해 주세요.", "en": "the page '{t}' contains 2 pages: delete those first."}),
+    "has_page": ("has_pages", {"ko": "'{t}' 페이지 안에 페이지가 1개 있습니다. 그 페이지들을 먼저 삭제해 주세요.", "en": "the page '{t}' contains a page: delete that one first."}),
     "no_history": ("no_history", {"ko": "더 이동할 기록이 없습니다.", "en": "there is nothing to go to."}),
     "outside": ("outside_workspace", {"ko": "작업 공간 밖의 경로는 열 수 없습니다.", "en": "the path leads out of the workspace."}),
     "full": ("page_full", {"ko": "한 페이지에는 블록을 20000개까지 둘 수 있습니다.", "en": "a page has at most 20000 blocks."}),

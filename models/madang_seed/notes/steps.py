@@ -8,8 +8,8 @@ from typing import TypeVar
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..envelopes import Data
-from ..failing import fail
-from . import answers, results, words
+from ..failing import fail, not_allowed
+from . import results, words
 from .results import Block, Page
 
 Some = TypeVar("Some", Page, Block)
@@ -22,11 +22,24 @@ def names(d: Dialogue, text: str, key: str) -> Data:
     return {key: text, f"{key}q": d.quoted(text)}
 
 
-def broken(d: Dialogue, rule: str, said: str | None = None, **slots: str) -> None:
-    """The tool refuses by a rule and the assistant says so."""
+def broken(d: Dialogue, rule: str, **slots: str) -> None:
+    """The tool refuses by a rule."""
     code, reasons = results.BROKEN[rule]
     d.tool(envelopes.error(code, reasons[d.locale].format(**slots)))
-    answers.not_done(d, said or rule, **slots)
+    d.result()
+
+
+def refused(d: Dialogue, tool: str, **arguments: object) -> bool:
+    """Now and then a person does not allow what is to be written; at times it is tried again, and allowed."""
+    rng = d.rng
+    if rng.random() >= 0.14:
+        return False
+    not_allowed(d, results.line(d) if rng.random() < 0.15 else None)
+    if rng.random() >= 0.2:
+        return True
+    d.user(d.ask(d.notes.AGAIN))
+    d.call(tool, **arguments)
+    return False
 
 
 def goes_wrong(d: Dialogue, tool: str, share: float = 0.04) -> bool:
@@ -45,26 +58,26 @@ def find_page(d: Dialogue, said: str, then: OnPage, *, is_directory: bool | None
         return
     roll = rng.random()
     if roll < 0.08:
-        d.tool(envelopes.ok(results.rows([], 0)))
-        answers.not_done(d, "no_page", k=said)
+        d.tool(envelopes.ok(results.rows([], 0), "query_pages"))
+        d.result()
         return
     exact = results.page(d, said, is_directory=is_directory)
-    others = [results.page(d, _longer(d, said)) for _ in range(rng.choice((1, 1, 2, 3)))]
-    if roll < 0.72:
+    others = [results.page(d, _longer(d, said)) for _ in range(rng.choice((0, 1, 1, 2, 3)))]
+    if roll < 0.7:
         found = [exact]
-    elif roll < 0.88:
+    elif roll < 0.85:
         # The best hit comes first: the title itself.
         found = [exact, *others]
     else:
         found = [results.page(d, _longer(d, said)), *others]
-    d.tool(envelopes.ok(results.rows(found, len(found))))
+    d.tool(envelopes.ok(results.rows(found, len(found)), "query_pages"))
     if found[0] is exact:
         then(exact)
         return
-    answers.listed(d, [page.title for page in found], len(found), asking="page")
+    # Even where there is one: its title is another than was said.
+    d.which()
     if rng.random() < 0.75:
-        page = pick_page(d, found, d.notes.PICK)
-        then(page)
+        then(pick_page(d, found, d.notes.PICK if len(found) > 1 else d.notes.YES))
 
 
 def find_block(d: Dialogue, said: str, whole: str, then: OnBlock) -> None:
@@ -75,8 +88,8 @@ def find_block(d: Dialogue, said: str, whole: str, then: OnBlock) -> None:
         return
     roll = rng.random()
     if roll < 0.08:
-        d.tool(envelopes.ok(results.hits([], 0)))
-        answers.not_done(d, "no_block", k=said)
+        d.tool(envelopes.ok(results.hits([], 0), "query_blocks"))
+        d.result()
         return
     one = results.block(d, whole)
     others = [results.block(d, _longer(d, said)) for _ in range(rng.choice((1, 1, 2, 3)))]
@@ -88,11 +101,11 @@ def find_block(d: Dialogue, said: str, whole: str, then: OnBlock) -> None:
     else:
         one = results.block(d, _longer(d, said))
         found = [one, *others]
-    d.tool(envelopes.ok(results.hits(found, len(found))))
+    d.tool(envelopes.ok(results.hits(found, len(found)), "query_blocks"))
     if len(found) == 1 or one.content == said:
         then(one)
         return
-    answers.listed(d, [block.content for block in found], len(found), asking="block")
+    d.which()
     if rng.random() < 0.75:
         then(pick_block(d, found, d.notes.PICK))
 
@@ -118,12 +131,15 @@ def pick_block(d: Dialogue, found: list[Block], templates: list[str], but: Block
     return block
 
 
+# From a longer list nobody takes the last one, because it may have been too long to be shown.
+_SHORT = 4
+
+
 def _picked(d: Dialogue, found: list[Some], but: Some | None) -> tuple[Some, dict[str, str]]:
     """One of what was shown, and the word for its place."""
-    shown = found[: answers.SHOWN]
-    places = {place: shown[place - 1] for place in d.phrases.ORDINALS if 0 < place <= len(shown)}
-    if len(shown) == len(found) > 1:
-        places[-1] = shown[-1]
+    places = {place: found[place - 1] for place in d.phrases.ORDINALS if 0 < place <= len(found)}
+    if 1 < len(found) <= _SHORT:
+        places[-1] = found[-1]
     places = {place: one for place, one in places.items() if one is not but}
     place = d.rng.choice(list(places))
     return places[place], {"o": d.rng.choice(d.phrases.ORDINALS[place])}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .. import envelopes
-from ..answers import of_itself
+from ..answers import SAID, of_itself
 from ..dialogue import Dialogue
 from ..grammar import choose
 from ..lexicon import NAMES, invented
@@ -18,9 +18,10 @@ _TALK = {
     "DELETE_NOTHING": 4,
     "FIND_NOTHING": 3,
     "OPEN_NOTHING": 2,
-    "UNABLE": 10,
+    "RENAME_NOTHING": 2,
+    "UNABLE": 8,
     "OTHERS": 5,
-    "DONT": 8,
+    "DONT": 10,
     "HOW": 6,
 }
 
@@ -33,6 +34,8 @@ def question_back(d: Dialogue) -> None:
     d.user(d.in_passing(d.ask(getattr(d.notes, kind), **slots)))
     if kind == "UNABLE":
         d.say(of_itself(d.language, "outside", d.toolkits))
+    elif kind == "DONT":
+        d.say(SAID[d.language]["nevermind"])
     else:
         d.say(answers.TALK[d.language][kind])
     if rng.random() < 0.3 and kind in _ANSWERED:
@@ -55,7 +58,7 @@ def _make_titled(d: Dialogue, _slots: dict[str, str]) -> None:
     d.call("create_page", title=title)
     page = results.Page(results.new_id(d), title)
     d.tool(envelopes.ok(results.created(page)))
-    answers.done(d, "created", t=title)
+    d.result()
 
 
 def _open_titled(d: Dialogue, _slots: dict[str, str]) -> None:
@@ -65,7 +68,7 @@ def _open_titled(d: Dialogue, _slots: dict[str, str]) -> None:
     d.call("open_page", pageTitle=title)
     count = d.rng.randint(0, 30)
     d.tool(envelopes.ok(results.opened(results.page(d, title), count)))
-    answers.done(d, "opened", t=title, n=count)
+    d.result()
 
 
 def _add_text(d: Dialogue, slots: dict[str, str]) -> None:
@@ -78,7 +81,7 @@ def _add_text(d: Dialogue, slots: dict[str, str]) -> None:
         return
     d.call("insert_block_below_current", content=text)
     d.tool(envelopes.ok(results.block(d, text).made()))
-    answers.done(d, "added_here", c=text)
+    d.result()
 
 
 def _change_text(d: Dialogue, slots: dict[str, str]) -> None:

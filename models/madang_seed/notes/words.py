@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from ..grammar import say
-from ..lexicon import ADJECTIVES, FRAMED, NAMES, NOTES, NOUNS, PAIRS, TERMS, invented, noun
+from ..lexicon import ADJECTIVES, FRAMED, INJECTIONS, NAMES, NOTES, NOUNS, PAIRS, TERMS, invented, noun
 from ..outside import PLACES
 
 TITLES = {
@@ -38,13 +38,33 @@ _RANKS = {
 MONTHS = "January February March April May June July August September October November December".split()
 
 
+# The share of lines that are written for a model to follow.
+_HOSTILE = 0.025
+
+
+def listing(rng: random.Random, language: str, novelty: float) -> str:
+    """The title of a list or of notes, which people name without the word page."""
+    if rng.random() < 0.35:
+        return rng.choice(_LISTINGS[language])
+    return f"{noun(rng, language, novelty)} {rng.choice(_LISTED[language])}"
+
+
+_LISTINGS = {
+    "ko": "장보기,장보기 목록,쇼핑 리스트,할 일,할 일 목록,준비물,회의록,여행 계획,버킷리스트,위시리스트,독서 목록,가계부,아이디어 노트,식단표,짐 목록,선물 목록".split(","),
+    "en": "shopping list,grocery list,to-do list,packing list,wish list,reading list,bucket list,meeting notes,gift list,travel plan,recipe notes,idea list,watch list,chores list,meal plan".split(","),
+}
+_LISTED = {"ko": "목록 리스트 노트 메모장 일지 계획 회의록 체크리스트".split(), "en": "list notes log plan ideas checklist".split()}
+
+
 def title(rng: random.Random, language: str, novelty: float) -> str:
     """The title of a page."""
     return _filled(rng, rng.choice(TITLES[language]), language, novelty)
 
 
 def line(rng: random.Random, language: str, novelty: float) -> str:
-    """A line of text."""
+    """A line of text, now and then one that wants to be followed."""
+    if rng.random() < _HOSTILE:
+        return rng.choice(INJECTIONS[language])
     template = rng.choice(LINES[language])
     if template == "{framed}":
         template = rng.choice(FRAMED[language])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from .. import envelopes
 from ..dialogue import Dialogue
-from . import answers, results
+from ..failing import not_allowed
+from . import results, words
 from .results import Block, Page
-from .steps import broken, find_page, goes_wrong, names, pick_page
+from .steps import broken, find_page, goes_wrong, names, pick_page, refused
 
 
 def write_here(d: Dialogue) -> None:
@@ -15,17 +16,19 @@ def write_here(d: Dialogue) -> None:
     text = results.line(d)
     d.user(d.in_passing(d.ask(d.notes.ADD_HERE, **names(d, text, "c"))))
     d.call("insert_block_below_current", content=text)
+    if refused(d, "insert_block_below_current", content=text):
+        return
     if goes_wrong(d, "insert_block_below_current"):
         return
     if rng.random() < 0.1:
-        broken(d, "no_page_open")
+        broken(d, rng.choice(("no_page_open", "no_page_open", "no_page_open", "page_gone")))
         return
     if rng.random() < 0.03:
         broken(d, rng.choice(("full", "deep", "long")))
         return
     block = results.block(d, text)
     d.tool(envelopes.ok(block.made()))
-    answers.done(d, "added_here", c=text)
+    d.result()
     if rng.random() < 0.18:
         correct(d, block)
 
@@ -33,6 +36,11 @@ def write_here(d: Dialogue) -> None:
 def add_to_page(d: Dialogue) -> None:
     """A line, or two, for a page that is named by its title."""
     rng = d.rng
+    if results.bare(d):
+        title, text = results.listing(d), words.short_line(rng, d.other_language(0.05), d.novelty)
+        d.user(d.in_passing(d.ask(d.notes.ADD_BARE, **names(d, title, "p"), **names(d, text, "c"))))
+        find_page(d, title, lambda page: add_line(d, page, text))
+        return
     title, text = results.title(d), results.line(d)
     slots = names(d, title, "p") | names(d, text, "c")
     if rng.random() < 0.84:
@@ -47,9 +55,12 @@ def add_to_page(d: Dialogue) -> None:
 def _add_both(d: Dialogue, page: Page, text: str, second: str) -> None:
     for one in (text, second):
         d.call("create_block", pageId=page.id, content=one)
+        if d.rng.random() < 0.05:
+            not_allowed(d)
+            return
         block = Block(results.new_id(d), one, page)
         d.tool(envelopes.ok(block.made()))
-    answers.done(d, "added_both", t=page.title, c=text, e=second)
+    d.result()
 
 
 def write_to_picked(d: Dialogue, pages: list[Page]) -> None:
@@ -76,6 +87,8 @@ def add_line(d: Dialogue, page: Page, text: str) -> None:
     """A line is added to a page whose id is known."""
     rng = d.rng
     d.call("create_block", pageId=page.id, content=text)
+    if refused(d, "create_block", pageId=page.id, content=text):
+        return
     if goes_wrong(d, "create_block"):
         return
     if rng.random() < 0.04:
@@ -84,7 +97,7 @@ def add_line(d: Dialogue, page: Page, text: str) -> None:
         return
     block = Block(results.new_id(d), text, page)
     d.tool(envelopes.ok(block.made()))
-    answers.done(d, "added", t=page.title, c=text)
+    d.result()
     roll = rng.random()
     if roll < 0.14:
         correct(d, block)
@@ -104,7 +117,9 @@ def correct(d: Dialogue, block: Block) -> None:
 def change(d: Dialogue, block: Block, text: str) -> None:
     """A line becomes another."""
     d.call("update_block", id=block.id, content=text)
+    if refused(d, "update_block", id=block.id, content=text):
+        return
     if goes_wrong(d, "update_block"):
         return
     d.tool(envelopes.ok({"id": block.id, "content": text}))
-    answers.done(d, "changed", c=text)
+    d.result()

@@ -4,7 +4,7 @@
 //! `Screen`: `terminal` for a person, `lines` for a pipe or a program. In a terminal, `editor`
 //! reads the turns, `asking` the keys that answer, and `by_line` the answers that need a line. The
 //! texts of models and tools never reach the terminal raw: `wrap` and `flow` break and mark their
-//! rows, `pages` splits long questions, and `words` and `summary` describe calls.
+//! rows, `pages` splits long questions, and `summary` describes calls.
 //!
 //! ```text
 //! editor --text--> talk --send--> Session
@@ -24,14 +24,13 @@ mod flow;
 mod input;
 mod lines;
 mod pages;
-mod prompts;
+pub(crate) mod prompts;
 mod screen;
 mod streamed;
 mod summary;
 mod talk;
 mod terminal;
 mod typed_json;
-mod words;
 mod wrap;
 
 use std::io::{self, IsTerminal};
@@ -55,7 +54,7 @@ pub(crate) async fn run(wanted: Chat) -> Result<(), Failure> {
     let servers = mcp::servers(&wanted.mcp).await?;
     let store = setup::store(&wanted.tools.database, &wanted.tools.toolkits).await?;
     let mirror = notes::mirror(&store, &wanted.tools, wanted.language.first())?;
-    let builder = setup::builder(store, &wanted.tools.toolkits, wanted.language.tag());
+    let builder = setup::builder_for(&model, store, &wanted.tools.toolkits, wanted.language.tag());
     let builder = builder.tools(servers.iter().flat_map(McpServers::tools));
     let runtime = model.put_into(builder).start().await.map_err(Failure::of)?;
     let talked = Box::pin(talk(&runtime, &wanted, &name)).await;

@@ -1,4 +1,4 @@
-//! Suggests first sentences to a newcomer. A test says each to the bundled model.
+//! Suggests first sentences to a newcomer, in the terminal and on the page. A test says each to the bundled model.
 
 /// A sentence, and the first tool that the model calls for it.
 #[derive(Debug, Clone, Copy)]

@@ -8,7 +8,6 @@ use madang::{
 };
 use serde_json::Value;
 
-use super::words;
 use crate::{language::UiLanguage, texts::Text};
 
 /// The characters of arguments that are shown if no words describe them.
@@ -43,7 +42,7 @@ fn ending(record: &CallRecord, locale: UiLanguage) -> (&'static str, String) {
             // A tool's text for the person comes before the data, which is for the model.
             let feedback = ok.metadata.get("feedback").and_then(Value::as_str);
             let words = feedback.map_or_else(
-                || words::done(&record.name, &ok.data, locale),
+                || madang_toolkits::summary::summary(&record.name, &ok.data, locale.locale()),
                 |words| plain(words.trim_start_matches(DONE).trim()).into_owned(),
             );
             (DONE, words)

@@ -5,16 +5,18 @@ use madang::{
     Call, LanguageTag, Runtime, UserId,
     approval::{Approver, Decision},
     event::Content,
-    model::llama::LlamaModel,
     store::SqliteStore,
     tool::Locale,
 };
 use madang_testing::Probe;
-use madang_toolkits::life::{self, catalogue::Catalogue};
+use madang_toolkits::{
+    demonstration,
+    life::{self, catalogue::Catalogue},
+};
 use serde_json::{Value, json};
 
 async fn runtime() -> Runtime {
-    let model = tokio::task::spawn_blocking(|| LlamaModel::load(madang::model::bundled()));
+    let model = tokio::task::spawn_blocking(demonstration::load);
     Runtime::builder()
         .language(LanguageTag::KO)
         .model(model.await.unwrap().unwrap())

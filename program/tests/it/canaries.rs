@@ -6,12 +6,10 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 use madang::{
     CallId, LanguageTag, SessionId, UserId,
     event::CompletionId,
-    model::{
-        ChatModel as _, CompletionRequest, Deltas, ModelError, PromptMessage, llama::LlamaModel,
-    },
+    model::{ChatModel, CompletionRequest, Deltas, ModelError, PromptMessage, llama::LlamaOptions},
     tool::ToolSpec,
 };
-use madang_toolkits::life;
+use madang_toolkits::{demonstration, life};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -54,7 +52,7 @@ fn request(
 
 /// Collects the model's texts of a session: a turn, and in each third session another one about the
 /// same word.
-async fn chat(model: Arc<LlamaModel>, number: usize, tools: Arc<[ToolSpec]>) -> String {
+async fn chat(model: Arc<dyn ChatModel>, number: usize, tools: Arc<[ToolSpec]>) -> String {
     let word = canary(number);
     let mut messages = vec![user(format!("search for the word '{word}'"))];
     let mut said = String::new();
@@ -96,15 +94,17 @@ async fn chat(model: Arc<LlamaModel>, number: usize, tools: Arc<[ToolSpec]>) -> 
 async fn no_token_of_one_session_reaches_another() {
     let sessions =
         std::env::var("MADANG_CANARIES").map_or(SESSIONS, |count| count.parse().unwrap());
-    let options = madang::model::bundled()
-        .context_tokens(256)
-        .cache_tokens(768)
-        .resting_tokens(128)
-        .max_sequences(AT_ONCE / 3)
-        // Room for some of them, so that some come back and most are forgotten.
-        .swapped_bytes(24 << 20);
-    let model = tokio::task::spawn_blocking(|| LlamaModel::load(options)).await.unwrap().unwrap();
-    let model = Arc::new(model);
+    let crowded = |options: LlamaOptions| {
+        options
+            .context_tokens(256)
+            .cache_tokens(768)
+            .resting_tokens(128)
+            .max_sequences(AT_ONCE / 3)
+            // Room for some of them, so that some come back and most are forgotten.
+            .swapped_bytes(24 << 20)
+    };
+    let loading = tokio::task::spawn_blocking(move || demonstration::load_with(crowded));
+    let model = Arc::new(loading.await.unwrap().unwrap());
     let tools: Arc<[ToolSpec]> = life::tools().iter().map(|tool| tool.spec().clone()).collect();
     let mut chats = JoinSet::new();
     let mut said: HashMap<usize, String> = HashMap::new();
@@ -112,7 +112,7 @@ async fn no_token_of_one_session_reaches_another() {
         if chats.len() == AT_ONCE {
             said.extend(chats.join_next().await.map(Result::unwrap));
         }
-        let model = Arc::clone(&model);
+        let model: Arc<dyn ChatModel> = model.clone();
         let tools = Arc::clone(&tools);
         chats.spawn(async move { (number, chat(model, number, tools).await) });
     }
@@ -128,7 +128,7 @@ async fn no_token_of_one_session_reaches_another() {
                 .map(move |(other, _)| (number, other, said))
         })
         .collect();
-    let stats = model.stats();
+    let stats = model.inner().stats();
     println!("{own} of {sessions} said their own word; {stats:?}");
     assert!(foreign.is_empty(), "{foreign:?}");
     assert!(own > sessions * 7 / 10, "otherwise nothing is shown: {own}");

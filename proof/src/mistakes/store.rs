@@ -103,8 +103,10 @@ impl MistakenSteps {
             Write::Revoke { .. } => self.makes(Mistake::StoreForgetsRevocations, 1),
             Write::Turn { .. }
             | Write::Session { .. }
+            | Write::Titled { .. }
             | Write::Temporary { .. }
             | Write::Erased { .. }
+            | Write::Deleted { .. }
             | Write::Call { .. } => false,
         };
         (!is_left_out).then_some(write)

@@ -151,8 +151,10 @@ impl fmt::Display for Names<'_> {
         for write in self.0 {
             match write {
                 Write::Session { session, user, .. } => write!(f, "[{session} of {user}]")?,
+                Write::Titled { session, .. } => write!(f, "[{session}: titled]")?,
                 Write::Temporary { session } => write!(f, "[{session}: temporary]")?,
                 Write::Erased { session } => write!(f, "[{session}: erased]")?,
+                Write::Deleted { session, .. } => write!(f, "[{session}: deleted]")?,
                 Write::TurnStarted { session, turn, .. } => {
                     write!(f, "[{session}: turn {turn} begins]")?;
                 }

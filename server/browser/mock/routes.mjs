@@ -2,8 +2,8 @@
 
 import { randomUUID } from "node:crypto";
 
-import { TOOLS, problems } from "./tools.mjs";
-import { Refusal, answer, asset, stream } from "./http.mjs";
+import { TOOLS, problems, schemaOf } from "./tools.mjs";
+import { Refusal, SAFE, answer, asset, stream } from "./http.mjs";
 import { compare } from "./feed.mjs";
 
 const MAX_TEXT = 64 * 1024;
@@ -40,7 +40,7 @@ export const ROUTES = [
     const page = all.slice(from, from + limit);
     const last = page.at(-1);
     const sessions = page.map((chat) => ({
-      session: chat.id, opened_at: chat.opened_at, last_at: chat.last_at, cursor: mock.store.last(chat), title: chat.title,
+      session: chat.id, opened_at: chat.opened_at, last_at: chat.last_at, cursor: mock.store.last(chat), title: titleOf(chat),
       open_turn: openTurn(chat)?.id ?? null, waits: mock.questions((request) => request.session === chat.id).length > 0,
     }));
     answer(response, 200, { sessions, next: from + limit < all.length ? `${last.last_at}_${last.id}` : null });
@@ -55,6 +55,56 @@ export const ROUTES = [
       approval_request: mock.questions((request) => request.session === chat.id)[0] ?? null, turn: turn?.id ?? null,
     });
   }],
+  ["PATCH", "/v1/sessions/:s", "chat", ({ response, chat, given }) => {
+    const title = given.title === null ? null : given.title.replace(/\s+/g, " ").trim();
+    if (title === "") throw new Refusal(422, "empty");
+    if ([...(title ?? "")].length > 80) throw new Refusal(413, "too-long", { bytes: Buffer.byteLength(title), max_bytes: 80 });
+    chat.name = title;
+    answer(response, 200, { session: chat.id, title: titleOf(chat) });
+  }],
+  ["DELETE", "/v1/sessions/:s", "chat", ({ mock, response, chat }) => {
+    const open = openTurn(chat);
+    if (open) throw new Refusal(409, "busy", { turn: open.id }, { "retry-after": "1" });
+    mock.store.chats.delete(chat.id);
+    answer(response, 204);
+  }],
+  ["GET", "/v1/sessions/:s/export", "chat", ({ mock, response, chat, query }) => {
+    const format = query.get("format") ?? "json";
+    if (!["json", "markdown"].includes(format)) throw new Refusal(400, "malformed");
+    const messages = mock.store.visible(chat);
+    if (format === "json") return answer(response, 200, { session: chat.id, title: titleOf(chat), exported_at: Date.now(), messages });
+    response.writeHead(200, { ...SAFE, "content-type": "text/markdown; charset=utf-8" });
+    return response.end([`# ${titleOf(chat)}`, ...messages.map((message) => `**${message.role}**\n\n${message.text ?? message.name ?? ""}`)].join("\n\n"));
+  }],
+  ["POST", "/v1/sessions/:s/forks", "chat", ({ mock, response, who, chat, given }) => {
+    const messages = mock.store.visible(chat);
+    const end = given.before === undefined ? messages.length : messages.findIndex((message) => message.turn === given.before);
+    if (end < 0) throw missing();
+    if (given.before === undefined && openTurn(chat)) throw new Refusal(409, "busy", {}, { "retry-after": "1" });
+    const fork = mock.store.open(given.id ?? randomUUID(), who.user);
+    const texts = messages.slice(0, end).filter(({ role }) => role === "user" || role === "model");
+    for (const { role, turn, text, ending } of texts) mock.store.append(fork, { id: turn }, role === "user" ? { role, text } : { role, text, ending });
+    mock.store.append(fork, { id: randomUUID() }, { role: "notice", notice: "forked", text: "This chat continues another one. What tools did there stays done." });
+    fork.title = texts[0] ? [...texts[0].text].slice(0, 80).join("") : null;
+    answer(response, 201, { session: fork.id, user: who.user, from: chat.id, before: given.before, messages: texts.length, calls: 0, is_cut: false });
+  }],
+  ["POST", "/v1/search", "chat", ({ mock, response, who, given }) => {
+    const wanted = given.text.trim().toLowerCase();
+    if (!wanted) throw new Refusal(422, "empty");
+    // As the server does, it looks at a part of the chats at a time.
+    const all = [...mock.store.chats.values()].filter((chat) => chat.user === who.user).sort((a, b) => b.last_at - a.last_at);
+    const from = given.after === undefined ? 0 : Number(given.after);
+    const hits = all.slice(from, from + CHATS_PER_SEARCH).flatMap((chat) => mock.store.visible(chat).flatMap(({ role, turn, seq, at, text }) => {
+      const place = role === "user" || role === "model" ? text.toLowerCase().indexOf(wanted) : -1;
+      if (place < 0) return [];
+      const [before, match, after] = [text.slice(0, place), text.slice(place, place + wanted.length), text.slice(place + wanted.length)];
+      return [{ session: chat.id, title: titleOf(chat), turn, seq, at, role, before, match, after }];
+    }));
+    answer(response, 200, { hits, next: from + CHATS_PER_SEARCH < all.length ? String(from + CHATS_PER_SEARCH) : null });
+  }],
+  ["GET", "/v1/models", "chat", ({ mock, response }) => answer(response, 200, { object: "list", data: mock.models.map((id) => ({ id, object: "model", created: 0, owned_by: "madang" })) })],
+  ["GET", "/v1/suggestions", "chat", ({ response }) => answer(response, 200, { suggestions: SUGGESTIONS })],
+  ["GET", "/v1/tools", "chat", ({ response }) => answer(response, 200, { tools: Object.entries(TOOLS).map(([name, { parameters }]) => ({ name, description: "", category: "", parameters: schemaOf(parameters), effect: "write", is_idempotent: false })) })],
   ["GET", "/v1/sessions/:s/events", "chat", ({ mock, request, response, chat, query }) => {
     const after = request.headers["last-event-id"] ?? query.get("after") ?? "0";
     if (!/^\d+(\.[12])?(@[0-9a-f]+\.\d+)?$/.test(after)) throw new Refusal(400, "malformed");
@@ -77,6 +127,7 @@ export const ROUTES = [
       if (open) throw new Refusal(409, "busy", { turn: open.id, approval_request: mock.questions((request) => request.session === chat.id)[0] }, { "retry-after": "1" });
       const ask = given.ask === "here" && !who.scopes.includes("decide") ? "elsewhere" : given.ask;
       turn = mock.store.turn(chat, { key, text, language: given.language, ask });
+      mock.asked.push(given);
       mock.engine.begin(chat, turn);
     }
     answer(response, 202, { turn: turn.id, session: chat.id, key, events: `/v1/sessions/${chat.id}/events?after=0` }, { "madang-turn": turn.id });
@@ -157,6 +208,13 @@ export const ROUTES = [
   }],
 ];
 
+/** Chats that one search looks at. */
+const CHATS_PER_SEARCH = 20;
+const SUGGESTIONS = {
+  ko: ["수면에 좋은 프로토콜 찾아줘", "느린 호흡은 어떻게 하는 거야?", "'아침 햇빛 보기' 습관 추가해줘", "내 습관 보여 줘"],
+  en: ["Find something for sleep", "Tell me more about Slow breathing", "Add Morning sunlight to my habits", "Show my habits"],
+};
+const titleOf = (chat) => chat.name ?? chat.title ?? "";
 const openTurn = (chat) => [...chat.turns.values()].find((turn) => !turn.ending);
 
 /** Finds the route of a request, with what its path names. */

@@ -66,6 +66,13 @@ export const TOOLS = {
       return { ...ok({ habit_id }), effect: "committed" };
     },
   },
+  // Its argument has a shape that no form shows.
+  add_routine: {
+    parameters: { steps: { type: "array", required: true, shape: { type: "array", items: { type: "object", properties: { title: { type: "string" } } } } } },
+    isDestructive: true,
+    consequence: ({ steps }, language) => (language === "ko" ? `${steps.length}단계의 일과를 추가합니다` : `Adds a routine of ${steps.length} steps`),
+    run: () => ({ ...ok({}), effect: "committed" }),
+  },
   // Works outside of the store and takes a while, so a crash leaves it unknown whether it took effect.
   send_letter: {
     parameters: { to: { ...text(200), required: true }, body: { ...text(2000), required: true } },
@@ -95,7 +102,7 @@ export function problems(tool, value) {
     const pointer = `/arguments/${name}`;
     if (given === undefined) {
       if (rule.required) found.push(broken(pointer, "required", undefined, "is required"));
-    } else if (rule.type === "integer" ? !isInteger(given) : typeof given !== "string") {
+    } else if (rule.type === "integer" ? !isInteger(given) : rule.type === "array" ? !Array.isArray(given) : typeof given !== "string") {
       found.push(broken(pointer, "type", [rule.type], `must be of type ${rule.type}`));
     } else if (rule.of && !rule.of.includes(given)) {
       found.push(broken(pointer, "enum", rule.of, `must be one of ${rule.of.map((one) => JSON.stringify(one)).join(", ")}`));
@@ -106,6 +113,12 @@ export function problems(tool, value) {
   const keys = Object.keys(value).filter((name) => !(name in tool.parameters));
   if (keys.length) found.push({ pointer: "/arguments", rule: "additionalProperties", keys, detail: `keys not allowed: ${keys.join(", ")}` });
   return found;
+}
+
+/** The parameters of a tool as a JSON Schema. */
+export function schemaOf(parameters) {
+  const rules = Object.entries(parameters).map(([name, { type, of, max, shape, required }]) => [name, shape ?? { type: required ? type : [type, "null"], enum: of, maxLength: max }]);
+  return { type: "object", properties: Object.fromEntries(rules), required: Object.keys(parameters).filter((name) => parameters[name].required) };
 }
 
 /** The question as a screen shows it. */

@@ -64,7 +64,7 @@ test("what is sent while an answer comes goes when it is done, and can be taken 
   await send(page, "two");
   await send(page, "on second thoughts");
   await expect(box(page)).toHaveValue("");
-  await expect(log(page).getByText("It goes when the answer is done.")).toHaveCount(2);
+  await expect(log(page).getByText("It will be sent after this answer.")).toHaveCount(2);
   await log(page).locator(".said", { hasText: "on second thoughts" }).getByRole("button", { name: "Take it back" }).click();
   await expect(box(page)).toHaveValue("on second thoughts");
   await expect(log(page).getByText("Another.")).toBeVisible();
@@ -99,7 +99,7 @@ test("a stop that is not undone dismisses the turn after five seconds", async ({
   await send(page, "count");
   await expect(log(page).getByText("one")).toBeVisible();
   await page.getByRole("button", { name: "Stop" }).click();
-  await expect(page.locator("[data-bar=stop]")).toContainText("The model still works meanwhile.");
+  await expect(page.locator("[data-bar=stop]")).toContainText("The model keeps working until then.");
   await expect(log(page).getByText("You stopped this.")).toBeVisible({ timeout: 12_000 });
   await expect(box(page)).toBeFocused();
 });
@@ -198,6 +198,7 @@ test("clearing asks once more, and leaves an empty chat", async ({ page, serve }
   await enter(page, server);
   await send(page, "hello");
   await expect(log(page).getByText("Yes.")).toBeVisible();
+  await page.getByRole("button", { name: "Chat menu" }).click();
   await page.getByRole("button", { name: "Clear" }).click();
   await expect(dialog(page).getByRole("button", { name: "Cancel" })).toBeFocused();
   await dialog(page).getByRole("button", { name: "Clear" }).click();
@@ -211,7 +212,7 @@ test("a text that the server refuses is told why, and can be written again", asy
   await send(page, "x".repeat(70_000));
   await expect(log(page).getByText("Not sent.")).toBeVisible();
   await expect(log(page).getByText("70,000 bytes, 65,536 are allowed")).toBeVisible();
-  await page.getByRole("button", { name: "Write it again" }).click();
+  await page.getByRole("button", { name: "Edit it" }).click();
   await expect(box(page)).toHaveValue("x".repeat(70_000));
   await send(page, "short");
   await expect(log(page).getByText("Short enough.")).toBeVisible();
@@ -237,7 +238,7 @@ test("a very long chat is drawn in pages of a hundred, and stays where it is rea
   await expect(log(page).locator(".said")).toHaveCount(450);
   await expect(earlier).toBeHidden();
   await send(page, "and?");
-  await page.getByRole("button", { name: "New below" }).click();
+  await page.getByRole("button", { name: "New messages" }).click();
   await expect(log(page).getByText("The last.")).toBeInViewport();
 });
 
@@ -263,7 +264,7 @@ test("the keys are listed by ?, do what they say, and can be switched off", asyn
   await expect(box(page)).toBeFocused();
   await page.locator(".settings summary").click();
   await page.getByRole("button", { name: "Keys" }).click();
-  await page.getByLabel("Use the keys of a single letter").uncheck();
+  await page.getByLabel("Use single-letter keys").uncheck();
   await page.keyboard.press("Escape");
   await page.locator(".settings summary").focus();
   await page.keyboard.press("i");

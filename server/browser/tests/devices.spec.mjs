@@ -38,7 +38,7 @@ test("a question in the inbox has the title of its chat, though the list of chat
   await expect(page.locator(".questions")).toContainText("Untitled");
   comes();
   await expect(page.locator(".questions a")).toHaveText("Add morning light");
-  await expect(page.getByRole("button", { name: "Look at it: add_habit, Add morning light" })).toBeVisible();
+  await expect(page.getByRole("button", { name: "Review: add_habit, Add morning light" })).toBeVisible();
 });
 
 test("seven tabs still serve, with two streams at most, and each shows what happens", async ({ page, serve, context }) => {
@@ -130,12 +130,12 @@ test("a notification tells of a question while no tab is looked at, and only on 
     };
   });
   await enter(page, server, "#/inbox");
-  await page.getByLabel("Notify me of questions while I look elsewhere").check();
+  await page.getByLabel("Notify me of questions while I am elsewhere").check();
   await page.evaluate(() => Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true }));
   const { body } = await ask(server, "v1/sessions", { method: "POST", body: {} });
   for (const text of ["one", "two"]) {
     await ask(server, `v1/sessions/${body.session}/turns`, { method: "POST", body: { text, ask: "here" } });
     await expect.poll(async () => (await ask(server, `v1/sessions/${body.session}`)).body.messages.length).toBeGreaterThan(text === "one" ? 1 : 2);
   }
-  await expect.poll(() => page.evaluate(() => window.notes)).toEqual([["A question waits", "add_habit"]]);
+  await expect.poll(() => page.evaluate(() => window.notes)).toEqual([["A question is waiting", "add_habit"]]);
 });

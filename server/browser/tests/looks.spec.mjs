@@ -65,35 +65,39 @@ for (const [name, { script, go, after, ...state }] of Object.entries(STATES)) {
 
 const QUESTION = {
   en: `
-    - alertdialog "May this run?":
-      - heading "May this run?" [level=2]
+    - alertdialog /Adds a new habit.*Morning sunlight/:
+      - heading /Morning sunlight/ [level=2]
       - button "Decide later"
       - paragraph:
-        - text: Tool
+        - text: Run this?
         - code: add_habit
-      - paragraph: /Morning sunlight/
-      - group "What would run": /add_habit/
+      - group:
+        - text: Details
+        - group "Details":
+          - term: Framed text
       - paragraph: /Time left/
       - button "No"
       - button "No, with a message"
-      - button "Other arguments"
+      - button "Change details"
       - button "Yes, always"
       - button "Yes"
-      - paragraph: /Esc is no answer/
+      - paragraph: /Esc does not answer/
   `,
   ko: `
-    - alertdialog "실행해도 될까요?":
-      - heading "실행해도 될까요?" [level=2]
+    - alertdialog /Morning sunlight/:
+      - heading /Morning sunlight/ [level=2]
       - button "나중에 답하기"
       - paragraph:
-        - text: 도구
+        - text: 실행해도 될까요?
         - code: add_habit
-      - paragraph: /Morning sunlight/
-      - group "실행할 내용": /add_habit/
+      - group:
+        - text: 자세히
+        - group "자세히":
+          - term: Framed text
       - paragraph: /남은 시간/
       - button "아니요"
       - button "이유를 말하고 거절"
-      - button "인자 고치기"
+      - button "내용 고치기"
       - button "예, 항상"
       - button "예"
       - paragraph: /Esc는 답이 아닙니다/
@@ -104,7 +108,7 @@ const CHAT = {
     - complementary "Chats and settings":
       - link "Madang"
       - link "New chat"
-      - searchbox "Search chats"
+      - searchbox "Search"
       - navigation "Chats":
         - list:
           - listitem:
@@ -114,7 +118,7 @@ const CHAT = {
       - heading /Add morning light/ [level=1]
       - status: live
       - link "Ledger"
-      - button "Clear"
+      - button "Chat menu"
       - log "Messages":
         - article:
           - heading "You" [level=2]
@@ -135,14 +139,14 @@ const CHAT = {
     - complementary "대화와 설정":
       - link "마당"
       - link "새 대화"
-      - searchbox "대화 찾기"
+      - searchbox "찾기"
       - navigation "대화"
       - link "질문함"
     - main:
       - heading /Add morning light/ [level=1]
       - status: 연결됨
       - link "기록"
-      - button "정리"
+      - button "대화 메뉴"
       - log "메시지":
         - article:
           - heading "나" [level=2]

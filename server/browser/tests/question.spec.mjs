@@ -8,6 +8,12 @@ const rows = async (server, page) => (await ask(server, `v1/ledger?session=${cha
 /** The call as the ledger has it, once it has ended. */
 const ended = (server, page) => expect.poll(async () => (await rows(server, page))[0]?.state).toBe("ended").then(async () => (await rows(server, page))[0]);
 
+/** Changes the arguments as JSON; the form comes first. */
+const asJson = async (page) => {
+  await button(page, "Change details").click();
+  await button(page, "Edit as JSON").click();
+};
+
 async function asked(page, serve, more = [says("Done.")]) {
   const server = await serve([ADD, ...more]);
   await enter(page, server);
@@ -18,7 +24,7 @@ async function asked(page, serve, more = [says("Done.")]) {
 
 test("by mouse: yes runs the call once", async ({ page, serve }) => {
   const server = await asked(page, serve);
-  await expect(dialog(page)).toContainText('framed_text: "Morning sunlight"');
+  await expect(dialog(page).locator("#ask-text > dl > div", { hasText: "Framed text" }).locator("dd")).toHaveText("Morning sunlight");
   await expect(button(page, "No")).toBeFocused();
   await button(page, "Yes").click();
   await expect(dialog(page)).toBeHidden();
@@ -44,7 +50,7 @@ test("by keyboard alone: from the token to a yes, with the buttons in their orde
     order.push(await page.evaluate(() => document.activeElement.textContent));
     if (at < 4) await page.keyboard.press("Tab");
   }
-  expect(order).toEqual(["No", "No, with a message", "Other arguments", "Yes, always", "Yes"]);
+  expect(order).toEqual(["No", "No, with a message", "Change details", "Yes, always", "Yes"]);
   await page.keyboard.press("Enter");
   await expect(log(page).getByText("Done.")).toBeVisible();
   await expect(box(page)).toBeFocused();
@@ -57,11 +63,11 @@ test("yes counts once the end of the question was on the screen, and what it doe
   await enter(page, server);
   await send(page, "Add it");
   await expect(button(page, "No")).toBeEnabled();
-  const means = dialog(page).locator("#ask-means");
+  const means = dialog(page).locator("#ask-title");
   const text = dialog(page).locator("#ask-text");
   await expect(means).toContainText("Adds a new habit");
   expect((await means.boundingBox()).y).toBeLessThan((await text.boundingBox()).y);
-  await expect(dialog(page)).toContainText("Yes counts once you have seen its end.");
+  await expect(dialog(page)).toContainText("You can say yes once you have seen the end.");
   const yes = button(page, "Yes");
   await yes.click({ force: true });
   await yes.press("Enter");
@@ -69,7 +75,7 @@ test("yes counts once the end of the question was on the screen, and what it doe
   await expect(button(page, "Back")).toBeEnabled();
   await button(page, "Yes, always run it").click({ force: true });
   await button(page, "Back").click();
-  await button(page, "Other arguments").click();
+  await button(page, "Change details").click();
   await expect(button(page, "Back")).toBeEnabled();
   await button(page, "Run with these").click({ force: true });
   await button(page, "Back").click();
@@ -149,21 +155,21 @@ test("Esc and the cross are no answer: the question stays as a bar and in the in
   const [request] = await open(server);
   await page.keyboard.press("Escape");
   await expect(dialog(page)).toBeHidden();
-  await expect(page.locator(".bar.asked")).toContainText("A question waits: add_habit");
+  await expect(page.locator(".bar.asked")).toContainText("A question is waiting: add_habit");
   await expect(box(page)).toBeFocused();
   await expect(page).toHaveTitle(/^\(1\) /);
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /^data:image\/svg/);
   expect(await open(server)).toEqual([request]);
-  await page.locator(".bar.asked").getByRole("button", { name: "Look at it" }).click();
+  await page.locator(".bar.asked").getByRole("button", { name: "Review" }).click();
   await expect(button(page, "No")).toBeFocused();
   await button(page, "Decide later").click();
   await expect(dialog(page)).toBeHidden();
   expect(await open(server)).toEqual([request]);
-  await page.getByRole("link", { name: "Inbox 1 question waits" }).click();
-  await page.getByRole("button", { name: "Look at it: add_habit, Add morning light" }).click();
+  await page.getByRole("link", { name: "Inbox 1 open question" }).click();
+  await page.getByRole("button", { name: "Review: add_habit, Add morning light" }).click();
   await expect(dialog(page)).toBeVisible();
   await button(page, "Yes").click();
-  await expect(page.getByRole("heading", { name: "No question waits" })).toBeVisible();
+  await expect(page.getByRole("heading", { name: "No open questions" })).toBeVisible();
   await expect(page).not.toHaveTitle(/^\(/);
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /icon\.svg$/);
   await page.goBack();
@@ -172,7 +178,7 @@ test("Esc and the cross are no answer: the question stays as a bar and in the in
 
 test("a click beside the question does not close it", async ({ page, serve }) => {
   await asked(page, serve);
-  await button(page, "Other arguments").click();
+  await asJson(page);
   await dialog(page).getByRole("textbox").fill('{"half": ');
   await page.mouse.click(5, 400);
   await expect(dialog(page).getByRole("textbox")).toHaveValue('{"half": ');
@@ -180,13 +186,13 @@ test("a click beside the question does not close it", async ({ page, serve }) =>
   // Esc goes back one step, and what was typed is still there.
   await page.keyboard.press("Escape");
   await expect(button(page, "No")).toBeFocused();
-  await button(page, "Other arguments").click();
+  await button(page, "Change details").click();
   await expect(dialog(page).getByRole("textbox")).toHaveValue('{"half": ');
 });
 
 test("other arguments: bad JSON and what does not fit are told, and the question stays open", async ({ page, serve }) => {
   const server = await asked(page, serve);
-  await button(page, "Other arguments").click();
+  await asJson(page);
   const text = dialog(page).getByRole("textbox", { name: "Arguments to run with (JSON)" });
   await expect(text).toBeFocused();
   const given = JSON.parse(await text.inputValue());
@@ -211,6 +217,68 @@ test("other arguments: bad JSON and what does not fit are told, and the question
   await expect(log(page).locator(".call")).toContainText("with changed arguments");
 });
 
+test("the details are changed in a form, and what the tool refuses is said at its field", async ({ page, serve }) => {
+  const server = await asked(page, serve);
+  await button(page, "Change details").click();
+  const text = dialog(page).getByRole("textbox", { name: "Framed text" });
+  await expect(dialog(page).getByRole("textbox", { name: "Protocol id" })).toBeFocused();
+  await expect(dialog(page).getByRole("combobox", { name: "Frame level" })).toHaveValue("2");
+  await text.fill("x".repeat(201));
+  await button(page, "Run with these").click();
+  await expect(dialog(page).locator(".wrong")).toHaveText("Framed text: takes at most 200 characters");
+  await expect(text).toHaveAttribute("aria-invalid", "true");
+  await expect(text).toBeFocused();
+  await text.fill("Ten minutes of sun");
+  await dialog(page).getByRole("combobox", { name: "Frame level" }).selectOption("L3");
+  await button(page, "Run with these").click();
+  await expect(log(page).getByText("Done.")).toBeVisible();
+  const given = ADD.tool_calls[0].arguments;
+  expect(await ended(server, page)).toMatchObject({ approval: { kind: "edited" }, arguments: { ...given, frame_level: "L3", framed_text: "Ten minutes of sun" }, asked: given });
+});
+
+test("a form reads numbers whole, and says where one is none", { tag: "@mock" }, async ({ page, serve }) => {
+  const server = await serve([{ tool_calls: [{ name: "end_habit", arguments: { habit_id: 1 } }] }, says("Done.")]);
+  await enter(page, server);
+  await send(page, "end it");
+  await button(page, "Change details").click();
+  const number = dialog(page).getByRole("textbox", { name: "Habit id" });
+  await number.fill("one");
+  await button(page, "Run with these").click();
+  await expect(dialog(page).locator(".wrong")).toHaveText("Habit id: must be of type integer");
+  await expect(number).toBeFocused();
+  await number.fill("1234567890123456789");
+  const sent = page.waitForRequest("**/decision");
+  await button(page, "Run with these").click();
+  expect((await sent).postData()).toContain('"habit_id":1234567890123456789');
+});
+
+test("a shape that no form shows is changed as JSON, and the page says so", { tag: "@mock" }, async ({ page, serve }) => {
+  const server = await serve([{ tool_calls: [{ name: "add_routine", arguments: { steps: [{ title: "Stretch" }] } }] }, says("Done.")]);
+  await enter(page, server);
+  await send(page, "add a routine");
+  await button(page, "Change details").click();
+  await expect(dialog(page).getByText("No form can show these details, so change them as JSON.")).toBeVisible();
+  await expect(dialog(page).getByRole("textbox")).toHaveValue(/"title": "Stretch"/);
+  await expect(button(page, "Edit as JSON")).toHaveCount(0);
+});
+
+// The mock's sentence about a habit has its number, and that about a letter leaves out what the letter says.
+test("the sentence comes first, and details are folded only if it names each of them", { tag: "@mock" }, async ({ page, serve }) => {
+  const server = await serve([{ tool_calls: [{ name: "end_habit", arguments: { habit_id: 1 } }] }, { tool_calls: [{ name: "send_letter", arguments: { to: "Lee", body: "Good morning" } }] }, says("Done.")]);
+  await enter(page, server);
+  await send(page, "end it and write");
+  await expect(dialog(page).getByRole("heading")).toHaveText("Ends habit 1");
+  const details = dialog(page).locator("details");
+  await expect(details).not.toHaveAttribute("open");
+  await expect(button(page, "Yes")).toBeEnabled();
+  await details.locator("summary").click();
+  await expect(details.locator("dl")).toHaveText("Habit id1");
+  await button(page, "Yes").click();
+  await expect(dialog(page).getByRole("heading")).toHaveText("Sends a letter to Lee");
+  await expect(details).toHaveAttribute("open");
+  await expect(details.locator("dd")).toHaveText(["Good morning", "Lee"]);
+});
+
 test("what does not fit is said in the page's language, and a rule that it does not know in the server's words", async ({ page, serve }) => {
   const server = await serve([ADD, says("Done.")]);
   await page.addInitScript(() => localStorage.setItem("madang.language", "ko"));
@@ -223,7 +291,8 @@ test("what does not fit is said in the page's language, and a rule that it does 
     { pointer: "/arguments/note", detail: "does not fit" },
   ];
   await page.route("**/decision", (route) => route.fulfill({ status: 422, contentType: "application/problem+json", body: JSON.stringify({ type: "/problems/does-not-fit", status: 422, problems }) }));
-  await button(page, "인자 고치기").click();
+  await button(page, "내용 고치기").click();
+  await button(page, "JSON으로 고치기").click();
   await button(page, "이 인자로 실행").click();
   await expect(dialog(page).locator(".wrong li")).toHaveText(["/at: 1 이상이어야 합니다", "/days: has a day twice", "허용되지 않은 키: a, b", "/note: does not fit"]);
 });
@@ -236,13 +305,13 @@ test("a number has all its digits in the question, in an edit of another field, 
   const other = await context.newPage();
   await other.goto(`${server.origin}/#/inbox`);
   await send(page, "I did it");
-  await expect(dialog(page)).toContainText("habit_id: 1234567890123456789");
+  await expect(dialog(page).locator("dd").getByText("1234567890123456789", { exact: true })).toBeVisible();
   await other.locator(".questions").getByRole("button").click();
-  await button(other, "Other arguments").click();
+  await asJson(other);
   await expect(dialog(other).getByRole("textbox")).toHaveValue(/"habit_id": 1234567890123456789,/);
-  await button(page, "Other arguments").click();
-  const text = dialog(page).getByRole("textbox");
-  await text.fill((await text.inputValue()).replace("morning", "evening"));
+  await button(page, "Change details").click();
+  await expect(dialog(page).getByRole("textbox", { name: "Habit id" })).toHaveValue("1234567890123456789");
+  await dialog(page).getByRole("textbox", { name: "Note" }).fill("evening");
   const sent = page.waitForRequest("**/decision");
   await button(page, "Run with these").click();
   expect((await sent).postData()).toContain('"habit_id":1234567890123456789');
@@ -260,8 +329,8 @@ test("a number has all its digits in the question, in an edit of another field, 
 test("no with a message tells the model why", async ({ page, serve }) => {
   const server = await asked(page, serve);
   await button(page, "No, with a message").click();
-  await dialog(page).getByRole("textbox", { name: "What to tell the model" }).fill("Next week.");
-  await button(page, "No, and say this").click();
+  await dialog(page).getByRole("textbox", { name: "Message for the model" }).fill("Next week.");
+  await button(page, "No, and send this").click();
   await expect(log(page).locator(".call .state")).toHaveText("not allowed");
   await expect(log(page).locator(".call .why")).toHaveText("Next week.");
   expect(await ended(server, page)).toMatchObject({ outcome: { status: "cancelled", reason: "denied", message: "Next week." } });
@@ -325,9 +394,9 @@ test("an answer that comes too late is told what was decided", async ({ page, se
   await cut(page);
   await fail(page, "POST", "**/decision", { status: 503, name: "store", times: 1, retryAfter: 2 });
   await button(page, "Yes").click();
-  await expect(dialog(page)).toContainText("Not recorded yet");
+  await expect(dialog(page)).toContainText("Not sent yet. Trying again.");
   await ask(server, `v1/approvals/${request.call}/decision`, { method: "POST", body: { digest: request.digest, decision: "deny" } });
-  await expect(page.locator(".toast")).toHaveText("It was answered before. add_habit: not allowed");
+  await expect(page.locator(".toast")).toHaveText("This was already answered. add_habit: not allowed");
   await expect(dialog(page)).toBeHidden();
 });
 
@@ -336,7 +405,7 @@ test("a token that may not decide shows the question and no buttons", async ({ p
   server.token = await server.addToken("kim", ["chat"]);
   await enter(page, server);
   await send(page, "Add it");
-  await expect(page.locator(".bar")).toContainText("Waits for an answer on another device: add_habit");
+  await expect(page.locator(".bar")).toContainText("Waiting for an answer on another device: add_habit");
   await expect(dialog(page)).toBeHidden();
   await expect(page.locator(".bar").getByRole("button")).toHaveCount(0);
 });

@@ -18,7 +18,7 @@ test("the server is killed in the middle of an answer and started again", async 
   await expect(page.locator(".banner .next")).toHaveText(/Trying again in \d+ seconds?\./);
   await server.restart([says("one two three, again", 800)]);
   await page.getByRole("button", { name: "Try now" }).click();
-  await expect(log(page).getByText("Goes on where it was cut off.")).toBeVisible();
+  await expect(log(page).getByText("Continues where it was cut off.")).toBeVisible();
   await expect(log(page).getByText("one two three, again")).toBeVisible();
   await expect(page.locator(".banner")).toBeEmpty();
   await expect.poll(() => stored(server, chatOf(page))).toEqual(["user: count", "model: Let me look.", "tool_call: search_catalog", "model: one two three, again"]);
@@ -58,7 +58,7 @@ test("the server is killed while a question is open: the question comes back, an
   await expect(dialog(page)).toBeVisible();
   await server.kill();
   await dialog(page).getByRole("button", { name: "Yes", exact: true }).click();
-  await expect(dialog(page)).toContainText("Not recorded yet: the server cannot be reached.");
+  await expect(dialog(page)).toContainText("Not sent yet. It will be sent when the server can be reached.");
   await server.restart([says("Done.")]);
   await expect(log(page).getByText("Done.")).toBeVisible({ timeout: 40_000 });
   await expect(dialog(page)).toBeHidden();
@@ -76,7 +76,7 @@ test("what is sent while the server is away waits under its key, also over a rel
   await answered(page, "Hello.");
   await server.kill();
   await send(page, "are you there?");
-  await expect(log(page).getByText("Not sent yet. It goes when the server can be reached.")).toBeVisible();
+  await expect(log(page).getByText("Not sent yet. It will be sent when the server can be reached.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Take it back" })).toBeVisible();
   const kept = await page.evaluate(() => Object.entries(sessionStorage).find(([name]) => name.startsWith("madang.unsent"))?.[1]);
   const [{ key }] = JSON.parse(kept);
@@ -174,7 +174,7 @@ test("a busy chat takes the message when its turn is over", async ({ page, serve
   await cut(page);
   await ask(server, `v1/sessions/${chatOf(page)}/turns`, { method: "POST", body: { text: "from elsewhere" } });
   await send(page, "mine");
-  await expect(log(page).getByText("It goes when the answer is done.")).toBeVisible();
+  await expect(log(page).getByText("It will be sent after this answer.")).toBeVisible();
   await expect(page.getByRole("button", { name: "Try now" })).toBeVisible();
   await away.heal();
   await page.getByRole("button", { name: "Try now" }).click();
@@ -200,7 +200,7 @@ test("a server that drains says so, and the chat goes on with the next one", { t
   server.mock.drain();
   await expect(page.getByText("The server is restarting.")).toBeVisible();
   await send(page, "still there?");
-  await expect(log(page).getByText("Not sent yet. It is tried again.")).toBeVisible();
+  await expect(log(page).getByText("Not sent yet. Trying again.")).toBeVisible();
   await away.heal();
   server.mock.isDraining = false;
   await expect(log(page).getByText("Back.")).toBeVisible({ timeout: 20_000 });

@@ -4,10 +4,13 @@ import assert from "node:assert/strict";
 import { readFileSync, readdirSync } from "node:fs";
 import test from "node:test";
 
+import { tableOf } from "../../src/page/assets/texts.js";
+
 const ASSETS = new URL("../../src/page/assets/", import.meta.url);
 const files = readdirSync(ASSETS).map((name) => ({ name, text: readFileSync(new URL(name, ASSETS), "utf8") }));
 const modules = files.filter(({ name }) => name.endsWith(".js"));
-const texts = (language) => JSON.parse(readFileSync(new URL(`texts.${language}.json`, ASSETS)));
+/** Each key with its words: Korean, English, and English for one. */
+const table = tableOf(readFileSync(new URL("texts.txt", ASSETS), "utf8"));
 
 // 4 KB of it are the reader of numbers: what browsers bring rounds ids, and not all give their source. 3 KB ask before
 // a link signs in, and 3 KB keep a Yes and a login whole.
@@ -42,29 +45,24 @@ test("index.html has no script, style or handler of its own", () => {
 
 test("every file that a file imports is there, and every file is used", () => {
   const names = new Set(files.map(({ name }) => name));
-  const used = new Set(["index.html", "texts.ko.json", "texts.en.json"]);
+  const used = new Set(["index.html"]);
   for (const { text } of files) for (const [, name] of text.matchAll(/(?:from "\.\/|assets\/|url\(|new URL\(")([\w.]+?)["`)]/g)) used.add(name);
   assert.deepEqual([...used].sort(), [...names].sort());
 });
 
-const flat = (table) => Object.entries(table).flatMap(([room, words]) => Object.entries(words).map(([name, value]) => [`${room}.${name}`, value]));
-const forms = (value) => (typeof value === "string" ? [value] : Object.values(value));
-const holes = (value) => [...new Set(forms(value).flatMap((text) => text.match(/\{\w+\}/g) ?? []))].sort();
+const holes = (text) => [...new Set(text.match(/\{\w+\}/g) ?? [])].sort();
 
-test("both languages have the same keys, in the same order, with the same holes", () => {
-  const [ko, en] = [flat(texts("ko")), flat(texts("en"))];
-  assert.deepEqual(ko.map(([key]) => key), en.map(([key]) => key));
-  for (const [at, [key, value]] of ko.entries()) assert.deepEqual(holes(value), holes(en[at][1]), key);
+test("each key has words in both languages, with the same holes", () => {
+  for (const [key, [ko, en, one = en, ...more]] of table) {
+    for (const text of [ko, en, one]) assert.ok(text?.trim() && text === text.trim(), key);
+    assert.deepEqual([holes(ko), holes(one), more], [holes(en), holes(en), []], key);
+    assert.equal(/\p{Script=Hangul}/u.test(en) && key !== "language.ko", false, key);
+  }
 });
 
-test("every text has the forms that its language has", () => {
-  for (const language of ["ko", "en"]) {
-    const { pluralCategories } = new Intl.PluralRules(language).resolvedOptions();
-    for (const [key, value] of flat(texts(language))) {
-      assert.ok(forms(value).every((text) => text.trim()), key);
-      if (typeof value !== "string") assert.deepEqual(Object.keys(value).sort(), [...pluralCategories].sort(), key);
-    }
-  }
+test("no key is there twice", () => {
+  const lines = readFileSync(new URL("texts.txt", ASSETS), "utf8").split("\n").filter((line) => /^[^#[]/.test(line));
+  assert.equal(lines.length, table.size);
 });
 
 /** The strings of a module, without what stands in comments. */
@@ -74,16 +72,16 @@ const strings = (text) => {
 };
 
 test("each key that a module names is there, and each that is there is named", () => {
-  const known = new Set(flat(texts("en")).map(([key]) => key));
-  const rooms = Object.keys(texts("en"));
+  const known = new Set(table.keys());
+  const rooms = [...new Set([...known].map((key) => key.split(".")[0]))];
   const isKey = (text) => rooms.some((room) => text.startsWith(`${room}.`)) && !/^madang\./.test(text);
   const named = modules.flatMap(({ text }) => strings(text)).filter((text) => isKey(text) && /^[\w.…-]+$/.test(text));
   const patterns = named.map((text) => new RegExp(`^${text.replace(/\./g, "\\.").replace(/…/g, ".*")}$`));
   const lost = named.filter((text) => !text.includes("…") && !known.has(text));
   // Names of files and events look like keys of such rooms.
-  assert.deepEqual(lost.filter((text) => !/\.(js|json|svg)$/.test(text)), []);
+  assert.deepEqual(lost.filter((text) => !/\.(js|txt|svg)$/.test(text)), []);
   // `clear.title` and its like are named by the room alone.
-  const unnamed = [...known].filter((key) => !patterns.some((pattern) => pattern.test(key)) && !/^(clear|switch|join)\.(title|text|yes|no)$/.test(key));
+  const unnamed = [...known].filter((key) => !patterns.some((pattern) => pattern.test(key)) && !/^(clear|switch|join|fork|rename|delete)\.(title|text|yes|no)$/.test(key) && key !== "menu.fork");
   assert.deepEqual(unnamed, []);
 });
 
@@ -92,7 +90,7 @@ const css = files.find(({ name }) => name === "app.css").text;
 const known = new Set([...[...css.matchAll(/\.([a-z][\w-]*)/g)].map(([, name]) => name), "button", "h1", "coming", "sure", "login-hint", "login-problem", "ask-means", "ask-text", "noopener", "noreferrer", "nofollow", "Shift", "+", "Enter"]);
 const isKnown = (word) => known.has(word.replace(/^\./, "")) || /^\[[\w-]+="…"\]$/.test(word);
 /** Names of keys, tags and methods. */
-const NAMES = /^(Enter|Escape|Esc|BUTTON|GET|POST|DELETE)$/;
+const NAMES = /^(Enter|Escape|Esc|BUTTON|GET|POST|PATCH|DELETE)$/;
 
 /** Whether a string reads like a sentence or a word for a person. */
 function isForPerson(text) {

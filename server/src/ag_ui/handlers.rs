@@ -19,6 +19,7 @@ use super::{
     mapper::AgUiMapper,
     messages::AgUiChat,
     run::{AgUiRun, RunEnd, RunOpening, error_code, write_error},
+    schema::{self, AgUiRunInput},
 };
 use crate::{
     answer::json,
@@ -44,14 +45,14 @@ use crate::{
 pub(crate) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     vec![
-        Route::get("/ag-ui", chat, can)
+        Route::get("/ag-ui", chat, can).id("getAgUiCapabilities")
             .says("Returns the capabilities of the server for AG-UI clients.")
             .gives::<ForeignObject>(StatusCode::OK, "The capabilities."),
-        Route::post("/ag-ui", chat, run)
+        Route::post("/ag-ui", chat, run).id("runAgUi")
             .takes_histories()
             .says("Runs a turn of a thread for AG-UI clients: begins it, joins it, or continues it after decisions.")
             .header("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
-            .takes::<ForeignObject>()
+            .takes::<AgUiRunInput>(schema::example)
             .gives_text("text/event-stream", "The events of the run.")
             .refuses(&[
                 ProblemName::NotFound,

@@ -31,6 +31,7 @@ mod input;
 mod mapper;
 mod messages;
 mod run;
+mod schema;
 #[cfg(test)]
 mod tests;
 

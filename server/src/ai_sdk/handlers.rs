@@ -24,6 +24,7 @@ use super::{
     mapper::AiMapper,
     message::{AiMessage, write_nothing},
     messages::messages,
+    schema::{self, AiSdkRequest},
 };
 use crate::{
     answer::json,
@@ -53,11 +54,11 @@ use crate::{
 pub(crate) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     vec![
-        Route::post("/api/chat", chat, say)
+        Route::post("/api/chat", chat, say).id("sendAiSdkChat")
             .takes_histories()
             .says("Answers the last message of a chat, or continues after its decisions, for `useChat` of the AI SDK.")
             .header("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
-            .takes::<ForeignObject>()
+            .takes::<AiSdkRequest>(schema::example)
             .gives_text("text/event-stream", "The parts of the assistant's message.")
             .refuses(&[
                 ProblemName::NotFound,
@@ -71,16 +72,16 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Overloaded,
                 ProblemName::Draining,
             ]),
-        Route::get("/api/chat/{session}/stream", chat, resume)
+        Route::get("/api/chat/{session}/stream", chat, resume).id("resumeAiSdkStream")
             .says("Streams the running turn from its beginning, for a client that reconnects.")
             .gives_text("text/event-stream", "The parts of the assistant's message.")
             .gives_nothing(StatusCode::NO_CONTENT, "No turn runs.")
             .refuses(&[ProblemName::TooMany, ProblemName::Overloaded]),
-        Route::post("/api/chat/{session}/stop", chat, stop)
+        Route::post("/api/chat/{session}/stop", chat, stop).id("stopAiSdkChat")
             .says("Dismisses the running turn. A client that only closes its connection dismisses nothing.")
-            .takes::<StopBody>()
+            .takes::<StopBody>(|| serde_json::json!({}))
             .gives::<Stopped>(StatusCode::OK, "Whether this request dismissed a turn."),
-        Route::get("/api/chat/{session}/messages", chat, all)
+        Route::get("/api/chat/{session}/messages", chat, all).id("listAiSdkMessages")
             .says("Returns the last messages of a chat in the form that `useChat` expects. The header `Link` names the previous page.")
             .query("before", "The value in the `Link` of another page, to get the messages before it.")
             .gives::<Vec<ForeignObject>>(StatusCode::OK, "The messages."),

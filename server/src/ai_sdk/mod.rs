@@ -29,6 +29,7 @@ mod message;
 mod messages;
 mod part;
 mod round;
+mod schema;
 #[cfg(test)]
 mod tests;
 

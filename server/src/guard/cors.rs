@@ -21,7 +21,7 @@ const PREFIXES: [&str; 3] = ["madang-", "mcp-", "x-stainless-"];
 const EXPOSED: &str = "location, madang-ignored, madang-session, madang-turn, mcp-session-id, preference-applied, \
                        retry-after, retry-after-ms, x-should-retry";
 /// The methods that such a page may use.
-const METHODS: &str = "GET, POST, DELETE";
+const METHODS: &str = "GET, POST, PATCH, DELETE";
 /// How many seconds a browser remembers the answer.
 const MAX_AGE: &str = "600";
 

@@ -34,13 +34,15 @@ pub(crate) fn routes() -> Vec<Route> {
     let version = "The revision of the protocol.";
     let ask = "Who is asked for an approval: `here`, `elsewhere` or `none`.";
     vec![
-        Route::post(PATH, tools, answer)
+        Route::post(PATH, tools, answer).id("postMcpMessage")
             .takes_mcp()
             .says("Receives a message of the Model Context Protocol. Revisions with and without sessions are supported.")
             .header("MCP-Protocol-Version", version)
             .header("Mcp-Session-Id", session)
             .header("Madang-Ask", ask)
-            .takes::<ForeignObject>()
+            .takes::<ForeignObject>(|| {
+                serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })
+            })
             .gives::<ForeignObject>(StatusCode::OK, "The answer.")
             .gives_text("text/event-stream", "The answer, after the messages that precede it.")
             .gives_nothing(StatusCode::ACCEPTED, "The message was accepted.")
@@ -52,7 +54,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::Draining,
                 ProblemName::Overloaded,
             ]),
-        Route::get(PATH, tools, answer)
+        Route::get(PATH, tools, answer).id("streamMcpMessages")
             .says("Streams the messages of a session, for revisions that have sessions.")
             .header("Mcp-Session-Id", session)
             .gives_text("text/event-stream", "The messages.")
@@ -63,7 +65,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 ProblemName::MethodNotAllowed,
                 ProblemName::Overloaded,
             ]),
-        Route::delete(PATH, tools, answer)
+        Route::delete(PATH, tools, answer).id("endMcpSession")
             .says("Ends a session, for revisions that have sessions.")
             .header("Mcp-Session-Id", session)
             .gives_nothing(StatusCode::ACCEPTED, "The session has ended.")

@@ -31,23 +31,27 @@ pub(super) fn routes() -> Vec<Route> {
     let decide = Access::Scope(TokenScope::Decide);
     vec![
         Route::get("/v1/calls/{call}", chat, row)
+            .id("getCall")
             .says("Returns the ledger row of a call.")
             .gives::<LedgerRow>(StatusCode::OK, "The row."),
         Route::post("/v1/calls/{call}/resolve", decide, resolve)
+            .id("resolveCall")
             .says("Records whether a call whose effect was unknown took effect.")
-            .takes::<ResolutionBody>()
+            .takes::<ResolutionBody>(|| serde_json::json!({ "effect": "took_effect" }))
             .gives::<LedgerRow>(StatusCode::OK, "The updated row.")
             .refuses(&[ProblemName::StillRuns, ProblemName::NotUnknown]),
         Route::get("/v1/tools", chat, tools)
+            .id("listTools")
             .says("Lists the tools.")
             .gives::<Tools>(StatusCode::OK, "The tools."),
         Route::post("/v1/tools/{tool}/calls", Access::Scope(TokenScope::Tools), call)
+            .id("callTool")
             .begins()
             .waits(|limits| limits.completion_wait)
             .says("Calls a tool without a model, and returns how the call ended.")
             .header("Idempotency-Key", "Makes the request safe to repeat.")
             .header("Madang-Ask", "Who is asked for an approval: `here`, `elsewhere` or `none`.")
-            .takes::<CallBody>()
+            .takes::<CallBody>(|| serde_json::json!({ "arguments": {} }))
             .gives::<CallAnswer>(StatusCode::OK, "The call has ended, with any outcome.")
             .refuses(&[ProblemName::Busy, ProblemName::KeyReused, ProblemName::StillWaiting]),
     ]

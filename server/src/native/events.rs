@@ -23,6 +23,7 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/sessions/{session}/events", Access::Scope(TokenScope::Chat), events)
+            .id("streamSessionEvents")
             .says("Streams the events of a chat, from the beginning or after a cursor.")
             .query("after", "The cursor after which to resume.")
             .header("Last-Event-ID", "The same; it takes precedence over the query.")

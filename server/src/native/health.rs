@@ -23,9 +23,11 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/healthz", Access::Public, async || "ok")
+            .id("getHealth")
             .says("Returns `ok` while the process is alive.")
             .gives_text("text/plain", "`ok`"),
         Route::get("/readyz", Access::Public, ready)
+            .id("getReadiness")
             .says("Returns whether the server accepts requests.")
             .gives::<Readiness>(StatusCode::OK, "The server accepts requests.")
             .gives::<Readiness>(
@@ -33,6 +35,7 @@ pub(super) fn routes() -> Vec<Route> {
                 "The server is shutting down, or a part of it is unhealthy.",
             ),
         Route::get("/metrics", Access::Scope(TokenScope::Admin), metrics)
+            .id("getMetrics")
             .says("Returns all metrics in the format of Prometheus, if metrics are enabled.")
             .gives_text("text/plain; version=0.0.4", "The metrics.")
             .refuses(&[ProblemName::NotFound]),

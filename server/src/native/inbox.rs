@@ -29,6 +29,7 @@ pub(super) fn routes() -> Vec<Route> {
     let decide = Access::Scope(TokenScope::Decide);
     vec![
         Route::get("/v1/inbox", decide, inbox)
+            .id("listApprovalRequests")
             .says("Lists the open approval requests of the user, in all sessions.")
             .query("after", "The `next` value of the previous page.")
             .gives::<OpenRequests>(
@@ -36,6 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
                 "A page of the requests, those that expire first at the front.",
             ),
         Route::get("/v1/inbox/events", decide, events)
+            .id("streamInboxEvents")
             .says("Streams the open approval requests of the user and every change to them.")
             .gives_text("text/event-stream", "A snapshot, and then each change."),
     ]

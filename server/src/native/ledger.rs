@@ -36,6 +36,7 @@ const LINES: &str = "application/jsonl";
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/ledger", Access::Scope(TokenScope::Chat), rows)
+            .id("listCalls")
             .says("Lists the calls of the user in the order of their proposals.")
             .query("session", "Only calls of this session.")
             .query("after", "Only calls after this one: the `next` value of the previous page.")

@@ -35,16 +35,16 @@ use crate::{
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        Route::post("/v1/login", Access::Public, login)
+        Route::post("/v1/login", Access::Public, login).id("login")
             .takes_a_token()
             .says("Exchanges a token for a login: a cookie that scripts cannot read, and a proof that requests send as the header `Madang-Proof`.")
-            .takes::<LoginBody>()
+            .takes::<LoginBody>(|| serde_json::json!({ "token": "mdg_0000000000000000000000000000000000000000000" }))
             .gives::<LoggedIn>(StatusCode::OK, "The cookie is set.")
             .refuses(&[ProblemName::Unauthorized, ProblemName::Scope]),
-        Route::post("/v1/logout", Access::Caller, logout)
+        Route::post("/v1/logout", Access::Caller, logout).id("logout")
             .says("Ends the login and removes the cookie from the browser.")
             .gives_nothing(StatusCode::NO_CONTENT, "The login has ended."),
-        Route::get("/v1/me", Access::Caller, me)
+        Route::get("/v1/me", Access::Caller, me).id("getMe")
             .says("Returns the user of the credential and its scopes.")
             .gives::<Me>(StatusCode::OK, "The user."),
     ]

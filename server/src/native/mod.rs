@@ -1,10 +1,10 @@
 //! The native routes: everything that a chat, an approval and a call can do, as JSON and as streams
 //! of events.
 //!
-//! Each file lists the routes of one area and has their handlers: `sessions`, `events`, `turns`,
-//! `inbox`, `approvals`, `calls`, `ledger`, `login`, `health` and `problems`. `paths` writes the
-//! addresses of sessions and turns. `mapper` writes each event of a stream as it is, with its
-//! cursor as the id of the frame.
+//! Each file lists the routes of one area and has their handlers: `sessions`, `manage`, `export`,
+//! `forks`, `search`, `events`, `turns`, `inbox`, `approvals`, `calls`, `ledger`, `login`, `health`,
+//! `problems` and `suggestions`. `paths` writes the addresses of sessions and turns. `mapper` writes
+//! each event of a stream as it is, with its cursor as the id of the frame.
 //!
 //! **Flow.** The guard has admitted a request and found its caller before a handler runs. The
 //! handler reads the path, the headers and the body (`extract`), calls the runtime, and answers
@@ -25,14 +25,19 @@
 mod approvals;
 mod calls;
 mod events;
+mod export;
+mod forks;
 mod health;
 mod inbox;
 mod ledger;
 mod login;
+mod manage;
 mod mapper;
 pub(crate) mod paths;
 mod problems;
+mod search;
 mod sessions;
+mod suggestions;
 mod turns;
 
 pub(crate) use sessions::page;
@@ -43,6 +48,10 @@ use crate::route::Route;
 pub(crate) fn routes() -> Vec<Route> {
     let routes = [
         sessions::routes(),
+        manage::routes(),
+        export::routes(),
+        forks::routes(),
+        search::routes(),
         events::routes(),
         turns::routes(),
         inbox::routes(),
@@ -52,6 +61,7 @@ pub(crate) fn routes() -> Vec<Route> {
         login::routes(),
         health::routes(),
         problems::routes(),
+        suggestions::routes(),
     ];
     routes.into_iter().flatten().collect()
 }

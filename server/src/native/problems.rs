@@ -14,6 +14,7 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/problems/{name}", Access::Public, problem)
+            .id("getProblem")
             .says("Returns the meaning of a problem type.")
             .gives::<ProblemType>(StatusCode::OK, "The problem type.")
             .refuses(&[ProblemName::NotFound]),

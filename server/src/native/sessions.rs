@@ -36,40 +36,40 @@ pub(super) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     let decide = Access::Scope(TokenScope::Decide);
     vec![
-        Route::post("/v1/sessions", chat, open)
+        Route::post("/v1/sessions", chat, open).id("openSession")
             .begins()
             .says("Opens a session, or returns the user's existing one with this id.")
-            .takes::<OpenBody>()
+            .takes::<OpenBody>(|| serde_json::json!({ "id": "chat-1" }))
             .gives::<OpenedSession>(StatusCode::CREATED, "The session was opened.")
             .gives::<OpenedSession>(StatusCode::OK, "The user already had the session."),
-        Route::get("/v1/sessions", chat, list)
+        Route::get("/v1/sessions", chat, list).id("listSessions")
             .says("Lists the user's chats, newest first.")
             .query("before", "The `next` value of the previous page.")
             .query("limit", "The maximum number of entries, 1 to 100.")
             .gives::<SessionList>(StatusCode::OK, "A page of the list."),
-        Route::get("/v1/sessions/{session}", chat, view)
+        Route::get("/v1/sessions/{session}", chat, view).id("getSession")
             .says("Returns the view of a chat with its last messages. A stream that starts after its cursor misses nothing.")
             .query("before", "The `earlier` value of another page, to get the messages before it.")
             .gives::<SessionAnswer>(StatusCode::OK, "The view."),
-        Route::post("/v1/sessions/{session}/clear", chat, clear)
+        Route::post("/v1/sessions/{session}/clear", chat, clear).id("clearSession")
             .begins()
             .says("Clears the chat. Stored messages and the ledger are kept.")
             .gives_nothing(StatusCode::NO_CONTENT, "The chat is cleared.")
             .refuses(&[ProblemName::Busy]),
-        Route::get("/v1/sessions/{session}/standing-approvals", chat, standing)
+        Route::get("/v1/sessions/{session}/standing-approvals", chat, standing).id("listStandingApprovals")
             .says("Lists the standing approvals of this chat.")
             .query("after", "The `next` value of the previous page.")
             .query("limit", "The maximum number of entries, 1 to 100.")
             .gives::<StandingApprovals>(StatusCode::OK, "A page of the standing approvals."),
-        Route::delete("/v1/sessions/{session}/standing-approvals/{tool}", decide, revoke)
+        Route::delete("/v1/sessions/{session}/standing-approvals/{tool}", decide, revoke).id("revokeStandingApprovals")
             .says("Ends the standing approvals of a tool in this chat.")
             .gives_nothing(StatusCode::NO_CONTENT, "The standing approvals have ended."),
-        Route::get("/v1/sessions/{session}/unresolved", chat, unresolved)
+        Route::get("/v1/sessions/{session}/unresolved", chat, unresolved).id("listUnresolvedCalls")
             .says("Lists the calls of this chat whose effect is unknown.")
             .query("after", "The `next` value of the previous page.")
             .query("limit", "The maximum number of entries, 1 to 100.")
             .gives::<LedgerPage>(StatusCode::OK, "A page of the calls."),
-        Route::get("/v1/sessions/{session}/ledger/verify", chat, verify)
+        Route::get("/v1/sessions/{session}/ledger/verify", chat, verify).id("verifyLedger")
             .says("Verifies the ledger of this chat.")
             .query("head", "The head that an earlier check returned and the client kept.")
             .gives::<Verified>(StatusCode::OK, "No fault was found.")

@@ -35,14 +35,14 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     vec![
-        Route::post("/v1/sessions/{session}/turns", chat, begin)
+        Route::post("/v1/sessions/{session}/turns", chat, begin).id("beginTurn")
             .begins()
             .waits(|limits| limits.max_wait)
             .says("Begins a turn with the user's text, or returns the one that began under the same key.")
             .header("Idempotency-Key", "Makes the request safe to repeat.")
             .header("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
             .header("Prefer", "`wait=N` waits up to N seconds for the end of the turn.")
-            .takes::<TurnBody>()
+            .takes::<TurnBody>(|| serde_json::json!({ "text": "What helps me sleep?" }))
             .gives::<AcceptedTurn>(StatusCode::ACCEPTED, "The turn has begun.")
             .gives::<EndedTurn>(StatusCode::OK, "The turn ended while the request waited.")
             .gives_text("text/event-stream", "The events of the turn, for a client that accepts such a stream.")
@@ -52,10 +52,10 @@ pub(super) fn routes() -> Vec<Route> {
                 ProblemName::Empty,
                 ProblemName::NoModel,
             ]),
-        Route::get("/v1/sessions/{session}/turns/{turn}", chat, status)
+        Route::get("/v1/sessions/{session}/turns/{turn}", chat, status).id("getTurn")
             .says("Returns the status of a turn.")
             .gives::<TurnAnswer>(StatusCode::OK, "The status."),
-        Route::post("/v1/sessions/{session}/turns/{turn}/dismiss", chat, dismiss)
+        Route::post("/v1/sessions/{session}/turns/{turn}/dismiss", chat, dismiss).id("dismissTurn")
             .says("Dismisses a turn. A turn that has ended is not changed.")
             .gives::<DismissedTurn>(StatusCode::OK, "Whether this request dismissed the turn."),
     ]

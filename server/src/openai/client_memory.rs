@@ -98,6 +98,9 @@ pub trait ClientMemory: fmt::Debug + Send + Sync + 'static {
     /// Stores that a fork is the newest of a chat. It never expires. A few of the earlier forks may
     /// be kept.
     fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()>;
+
+    /// Removes all that names a chat of the user, which was deleted.
+    fn forget_chat(&self, user: UserId, chat: SessionId) -> Recalled<'_, ()>;
 }
 
 /// Remembers in memory, for stores that keep nothing else. What it knows ends with the process. It
@@ -124,6 +127,12 @@ impl Default for Remembered {
             forks: Newest::new(MAX_ENTRIES),
         }
     }
+}
+
+/// Removes a chat from these. Returns whether others are left.
+fn without(chats: &mut Vec<SessionId>, chat: &SessionId) -> bool {
+    chats.retain(|one| one != chat);
+    !chats.is_empty()
 }
 
 /// Puts a chat before all others of this name. As many are kept as are looked at.
@@ -196,5 +205,14 @@ impl ClientMemory for ForgetfulMemory {
 
     fn add_fork(&self, user: UserId, chat: SessionId, fork: SessionId) -> Recalled<'_, ()> {
         self.with(|all| put_first(&mut all.forks, user, chat, fork))
+    }
+
+    fn forget_chat(&self, user: UserId, chat: SessionId) -> Recalled<'_, ()> {
+        self.with(|all| {
+            all.forks.remove(&user, &chat);
+            all.tries.retain(&user, |_, tried| tried.session != chat);
+            all.chats.retain(&user, |_, chats| without(chats, &chat));
+            all.forks.retain(&user, |_, forks| without(forks, &chat));
+        })
     }
 }

@@ -26,6 +26,7 @@ mod newest;
 mod placement;
 mod plain;
 mod request;
+mod schema;
 #[cfg(feature = "sqlite")]
 mod sqlite_memory;
 
@@ -62,6 +63,7 @@ pub(crate) fn routes() -> Vec<Route> {
     let mut routes = models::routes();
     routes.push(
         Route::post("/v1/chat/completions", Access::Scope(TokenScope::Chat), complete)
+            .id("createChatCompletion")
             .begins()
             .waits(|limits| limits.completion_wait)
             .takes_histories()
@@ -69,7 +71,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .header("Idempotency-Key", "Makes the request safe to repeat.")
             .header("Madang-Ask", "Who is asked for approvals: `elsewhere` or `none`.")
             .header("Madang-Session", "The chat to continue.")
-            .takes::<ForeignObject>()
+            .takes::<schema::ChatCompletionRequest>(schema::example)
             .gives::<ForeignObject>(
                 StatusCode::OK,
                 "The completion, or a stream of chunks if the request asks for it.",

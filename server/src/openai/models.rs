@@ -21,9 +21,11 @@ pub(super) fn routes() -> Vec<Route> {
     let chat = Access::Scope(TokenScope::Chat);
     vec![
         Route::get("/v1/models", chat, list)
+            .id("listModels")
             .says("Lists the models in the form of OpenAI's API.")
             .gives::<ModelList>(StatusCode::OK, "The models."),
         Route::get("/v1/models/{model}", chat, one)
+            .id("getModel")
             .says("Describes a model in the form of OpenAI's API.")
             .gives::<ModelEntry>(StatusCode::OK, "The model."),
     ]

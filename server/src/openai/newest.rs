@@ -32,6 +32,22 @@ impl<K: Eq + Hash, V> Newest<K, V> {
         }
     }
 
+    /// Removes an entry of a user.
+    pub(super) fn remove(&mut self, user: &UserId, key: &K) {
+        self.retain(user, |found, _| found != key);
+    }
+
+    /// Keeps the entries of a user of which this is true. It may change them.
+    pub(super) fn retain(&mut self, user: &UserId, mut keeps: impl FnMut(&K, &mut V) -> bool) {
+        let Some(own) = self.of_users.get_mut(user) else { return };
+        let before = own.len();
+        own.retain(|key, value| keeps(key, value));
+        self.count -= before - own.len();
+        if own.is_empty() {
+            self.of_users.remove(user);
+        }
+    }
+
     fn forget_one(&mut self) {
         let most = self.of_users.iter_mut().max_by_key(|(_, own)| own.len());
         let Some((user, own)) = most else { return };
@@ -59,6 +75,20 @@ mod tests {
         assert_eq!(kept, [1, 4, 5], "what was put again is new");
         assert_eq!((newest.get(&lee, &0), newest.get(&kim, &0)), (Some(&"lee's"), None));
         assert_eq!(newest.count, 4);
+    }
+
+    #[test]
+    fn what_is_removed_of_a_user_makes_room() {
+        let kim = UserId::new("kim").unwrap();
+        let mut newest = Newest::new(2);
+        newest.put(kim.clone(), 1, "a");
+        newest.put(kim.clone(), 2, "b");
+        newest.retain(&kim, |_, value| *value != "a");
+        assert_eq!((newest.get(&kim, &1), newest.count), (None, 1));
+        newest.put(kim.clone(), 3, "c");
+        assert_eq!(newest.get(&kim, &2), Some(&"b"), "there was room");
+        newest.retain(&kim, |_, _| false);
+        assert_eq!((newest.count, newest.of_users.len()), (0, 0));
     }
 
     #[test]

@@ -264,6 +264,16 @@ mod tests {
     }
 
     #[test]
+    fn the_page_names_each_option_that_is_refused() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/serve.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        let (_, table) = page.split_once("### Chat Completions").unwrap();
+        for name in REFUSED {
+            assert!(table.contains(&format!("`{name}`")), "{name}");
+        }
+    }
+
+    #[test]
     fn usual_values_of_the_same_options_are_passed_over() {
         let found = read(&json!({
             "messages": [user("a")], "n": 1, "logprobs": false, "tools": [], "response_format": { "type": "text" },

@@ -221,6 +221,19 @@ impl ClientMemory for SqliteMemory {
             Ok(())
         })
     }
+
+    fn forget_chat(&self, user: UserId, chat: SessionId) -> Recalled<'_, ()> {
+        self.run("forget a deleted chat", async move |db: &mut SqliteConnection| {
+            for sql in [
+                "DELETE FROM server_chats WHERE user = $1 AND session = $2",
+                "DELETE FROM server_tries WHERE user = $1 AND session = $2",
+                "DELETE FROM server_forks WHERE user = $1 AND (chat = $2 OR fork = $2)",
+            ] {
+                sqlx::query(sql).bind(user.as_str()).bind(chat.as_str()).execute(&mut *db).await?;
+            }
+            Ok(())
+        })
+    }
 }
 
 /// Reads the names of chats. One that another program has written is passed over.

@@ -2,10 +2,13 @@
 
 use std::{borrow::Cow, path::Path};
 
-use madang::approval::Digest;
+use madang::{approval::Digest, language::Locale};
 use sha2::{Digest as _, Sha256};
 
 use super::files::FILES;
+
+/// The words of the page.
+const WORDS: &str = "texts.txt";
 
 /// The folder in which the index names the other files.
 const FOLDER: &str = "assets/";
@@ -49,34 +52,66 @@ impl Asset {
             Some("css") => "text/css; charset=utf-8",
             Some("json") => "application/json",
             Some("svg") => "image/svg+xml",
+            Some("txt") => "text/plain; charset=utf-8",
             Some(_) | None => "application/octet-stream",
         }
     }
 }
 
 impl Assets {
-    /// Takes the files of the program.
-    pub(crate) fn new() -> Self {
+    /// Takes the files of the program, with these sentences in the words of a new chat.
+    pub(crate) fn new(about_model: &[(Locale, String)]) -> Self {
+        let files = FILES.iter().map(|(name, bytes)| match *name {
+            WORDS => (WORDS, Cow::Owned(with_sentences(bytes, about_model).into_bytes())),
+            name => (name, Cow::Borrowed(*bytes)),
+        });
+        let files: Vec<_> = files.collect();
         let mut all = Sha256::new();
-        for (name, bytes) in FILES {
+        for (name, bytes) in &files {
             all.update(format!("{name}\0{}\0", bytes.len()));
             all.update(bytes);
         }
         let version = hex(all)[..16].to_owned();
-        let file = |(name, bytes): &(&'static str, &'static [u8])| match *name {
+        let file = |(name, bytes): (&'static str, Cow<'static, [u8]>)| match name {
             "index.html" => {
-                let text = String::from_utf8_lossy(bytes);
+                let text = String::from_utf8_lossy(&bytes);
                 let text = text.replace(&format!("\"{FOLDER}"), &format!("\"{FOLDER}{version}/"));
-                Asset::new(*name, text.into_bytes())
+                Asset::new(name, text.into_bytes())
             }
-            name => Asset::new(name, *bytes),
+            name => Asset::new(name, bytes),
         };
-        Self { files: FILES.iter().map(file).collect(), version }
+        Self { files: files.into_iter().map(file).collect(), version }
     }
 
     pub(super) fn find(&self, name: &str) -> Option<Asset> {
         self.files.iter().find(|file| file.name == name).cloned()
     }
+}
+
+/// Adds these sentences to what the words of the page say in a new chat, in Korean and in English.
+fn with_sentences(words: &[u8], about_model: &[(Locale, String)]) -> String {
+    let mut room = "";
+    let words = String::from_utf8_lossy(words);
+    let lines = words.lines().map(|line| {
+        if line.starts_with('[') {
+            room = line;
+        }
+        match line.strip_prefix("empty=").and_then(|texts| texts.split_once('|')) {
+            Some((korean, english)) if room == "[chat]" => {
+                let mut texts = [(Locale::KO, korean.to_owned()), (Locale::EN, english.to_owned())];
+                for (language, sentence) in about_model {
+                    for (_, text) in texts.iter_mut().filter(|(one, _)| one == language) {
+                        // A line is one key, and a bar separates its languages.
+                        *text = format!("{text} {}", sentence.replace(['\n', '\r', '|'], " "));
+                    }
+                }
+                let [(_, korean), (_, english)] = texts;
+                format!("empty={korean}|{english}\n")
+            }
+            _ => format!("{line}\n"),
+        }
+    });
+    lines.collect()
 }
 
 /// Reads a file of a folder, for work on it. Returns `None` if there is none, or if its name leads

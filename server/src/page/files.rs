@@ -13,6 +13,7 @@ pub(super) const FILES: &[(&str, &[u8])] = &[
     ("editable.js", include_bytes!("assets/editable.js")),
     ("entries.js", include_bytes!("assets/entries.js")),
     ("events.js", include_bytes!("assets/events.js")),
+    ("form.js", include_bytes!("assets/form.js")),
     ("frame.js", include_bytes!("assets/frame.js")),
     ("icon.svg", include_bytes!("assets/icon.svg")),
     ("inbox.js", include_bytes!("assets/inbox.js")),
@@ -23,22 +24,50 @@ pub(super) const FILES: &[(&str, &[u8])] = &[
     ("login.js", include_bytes!("assets/login.js")),
     ("main.js", include_bytes!("assets/main.js")),
     ("markdown.js", include_bytes!("assets/markdown.js")),
+    ("menu.js", include_bytes!("assets/menu.js")),
+    ("offers.js", include_bytes!("assets/offers.js")),
     ("proof.js", include_bytes!("assets/proof.js")),
     ("questions.js", include_bytes!("assets/questions.js")),
     ("session.js", include_bytes!("assets/session.js")),
     ("sidebar.js", include_bytes!("assets/sidebar.js")),
+    ("storage.js", include_bytes!("assets/storage.js")),
     ("store.js", include_bytes!("assets/store.js")),
     ("tabs.js", include_bytes!("assets/tabs.js")),
-    ("texts.en.json", include_bytes!("assets/texts.en.json")),
     ("texts.js", include_bytes!("assets/texts.js")),
-    ("texts.ko.json", include_bytes!("assets/texts.ko.json")),
+    ("texts.txt", include_bytes!("assets/texts.txt")),
 ];
 
 #[cfg(test)]
 mod tests {
     use std::path::Path;
 
+    use madang::event::TurnEnding;
+
     use super::*;
+
+    /// Each ending. A new one does not compile until it is in this list.
+    fn endings() -> [TurnEnding; 4] {
+        let next = |ending| match ending {
+            TurnEnding::Answered => TurnEnding::Stopped,
+            TurnEnding::Stopped => TurnEnding::Failed,
+            TurnEnding::Failed => TurnEnding::Dismissed,
+            TurnEnding::Dismissed => TurnEnding::Answered,
+        };
+        let first = TurnEnding::Answered;
+        let (second, third) = (next(first), next(next(first)));
+        [first, second, third, next(third)]
+    }
+
+    #[test]
+    fn the_page_knows_each_ending_of_a_turn() {
+        let (_, rest) = include_str!("assets/store.js").split_once("const ENDINGS = {").unwrap();
+        let known = rest.split('}').next().unwrap();
+        for ending in endings() {
+            let name = serde_json::to_value(ending).unwrap();
+            let member = format!(" {}: ", name.as_str().unwrap());
+            assert!(known.contains(&member), "the page does not know the ending{member}");
+        }
+    }
 
     #[test]
     fn each_file_of_the_folder_is_served() {

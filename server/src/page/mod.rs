@@ -55,12 +55,15 @@ const KEEP: &str = "public, max-age=31536000, immutable";
 pub(crate) fn routes() -> Vec<Route> {
     vec![
         Route::get("/", Access::Public, index)
+            .id("getPage")
             .says("Returns the page.")
             .gives_text("text/html", "The page."),
         Route::get("/assets/{name}", Access::Public, asset)
+            .id("getAsset")
             .says("Returns a file of the page.")
             .gives_text("application/octet-stream", "The file."),
         Route::get("/assets/{version}/{name}", Access::Public, versioned)
+            .id("getVersionedAsset")
             .says("Returns a file of this version of the page, which never changes.")
             .gives_text("application/octet-stream", "The file."),
     ]

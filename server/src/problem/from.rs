@@ -121,7 +121,11 @@ impl From<Error> for Problem {
             Error::Store(cause) => cause.into(),
             Error::Busy | Error::HasBegun => Self::busy(),
             Error::Id(invalid) => Self::malformed(format!("{invalid}.")),
-            Error::Foreign(_) | Error::NoTurn | Error::UnknownCall(_) => Self::not_found(),
+            Error::Foreign(_)
+            | Error::Deleted
+            | Error::NoTurn
+            | Error::UnknownTurn(_)
+            | Error::UnknownCall(_) => Self::not_found(),
             Error::Empty => Self::new(ProblemName::Empty, "A text is empty after trimming."),
             Error::TooLong { bytes, max_bytes }
             | Error::InstructionsTooLong { bytes, max_bytes } => {

@@ -132,3 +132,19 @@ async fn unknown_effects_come_in_pages_in_the_order_of_their_calls() {
     assert_eq!(test.get(&after).await.status, 400, "a call of another session");
     test.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_sentences_of_a_program_are_listed_by_language() {
+    let setup = Setup::new(ScriptedModel::new([]));
+    let many = (0..9).map(|number| format!("Say {number}"));
+    let setup = setup
+        .options(|options| options.suggestions("ko", ["내 습관 보여 줘"]).suggestions("en", many));
+    let test = setup.start().await;
+    let found = test.get("/v1/suggestions").await.ok(200);
+    assert_eq!(found["suggestions"]["ko"], json!(["내 습관 보여 줘"]));
+    assert_eq!(found["suggestions"]["en"].as_array().unwrap().len(), 8);
+    test.shutdown().await;
+    let without = Setup::new(ScriptedModel::new([])).start().await;
+    assert_eq!(without.get("/v1/suggestions").await.ok(200), json!({ "suggestions": {} }));
+    without.shutdown().await;
+}

@@ -8,6 +8,7 @@ mod approvals;
 mod canaries;
 mod canary_users;
 mod chat_completions;
+mod chats;
 mod client_memory;
 mod draining;
 mod errors;

@@ -314,10 +314,15 @@ async fn a_credential_that_is_wrong_counts_less_than_none() {
 }
 
 /// Each route with the scope that it needs; `None`: any credential.
-const ROUTES: [(&str, &str, Option<TokenScope>); 33] = [
+const ROUTES: [(&str, &str, Option<TokenScope>); 39] = [
     ("POST", "/v1/sessions", Some(TokenScope::Chat)),
     ("GET", "/v1/sessions", Some(TokenScope::Chat)),
     ("GET", "/v1/sessions/session", Some(TokenScope::Chat)),
+    ("PATCH", "/v1/sessions/session", Some(TokenScope::Chat)),
+    ("DELETE", "/v1/sessions/session", Some(TokenScope::Chat)),
+    ("GET", "/v1/sessions/session/export", Some(TokenScope::Chat)),
+    ("POST", "/v1/sessions/session/forks", Some(TokenScope::Chat)),
+    ("POST", "/v1/search", Some(TokenScope::Chat)),
     ("GET", "/v1/sessions/session/events", Some(TokenScope::Chat)),
     ("POST", "/v1/sessions/session/turns", Some(TokenScope::Chat)),
     ("GET", "/v1/sessions/session/turns/turn", Some(TokenScope::Chat)),
@@ -334,6 +339,7 @@ const ROUTES: [(&str, &str, Option<TokenScope>); 33] = [
     ("POST", "/v1/calls/call/resolve", Some(TokenScope::Decide)),
     ("GET", "/v1/ledger", Some(TokenScope::Chat)),
     ("GET", "/v1/tools", Some(TokenScope::Chat)),
+    ("GET", "/v1/suggestions", Some(TokenScope::Chat)),
     ("POST", "/v1/tools/tool/calls", Some(TokenScope::Tools)),
     ("GET", "/v1/models", Some(TokenScope::Chat)),
     ("GET", "/v1/models/model", Some(TokenScope::Chat)),
@@ -380,7 +386,7 @@ async fn each_route_needs_its_scope_and_no_other() {
             let has = needed.is_none_or(|needed| needed == *scope)
                 || *scope == TokenScope::Admin && needed == Some(TokenScope::Chat);
             let mut request = Request::new(method, path).bearer(secret.reveal());
-            if method == "POST" {
+            if matches!(method, "POST" | "PATCH") {
                 request = request.header("content-type", "application/json").body("[]");
             }
             let answer = if path.ends_with("/events") && has && needed == Some(TokenScope::Decide) {
@@ -408,6 +414,7 @@ async fn a_session_of_another_user_answers_as_one_that_is_not_there() {
     let body = json!({ "id": "lees" });
     let opened = Request::post("/v1/sessions", &body).bearer(test.lee.reveal());
     opened.send(test.address).await.ok(201);
+    test.open("kims").await;
     let turn = "00000000-0000-0000-0000-000000000000";
     let told = |answer: &Answer| {
         let mut body = answer.ok(answer.status);
@@ -422,6 +429,10 @@ async fn a_session_of_another_user_answers_as_one_that_is_not_there() {
     let resume = json!([{ "interruptId": "x", "status": "cancelled" }]);
     for (method, path, body) in [
         ("GET", "/v1/sessions/ID".to_owned(), None),
+        ("PATCH", "/v1/sessions/ID".to_owned(), Some(json!({ "title": "mine" }))),
+        ("DELETE", "/v1/sessions/ID".to_owned(), None),
+        ("GET", "/v1/sessions/ID/export".to_owned(), None),
+        ("POST", "/v1/sessions/ID/forks".to_owned(), Some(json!({}))),
         ("GET", "/v1/sessions/ID/events".to_owned(), None),
         ("GET", "/v1/sessions/ID/events?after=1".to_owned(), None),
         ("POST", "/v1/sessions/ID/turns".to_owned(), Some(json!({ "text": "hi" }))),
@@ -467,6 +478,7 @@ async fn a_session_of_another_user_answers_as_one_that_is_not_there() {
     }
     for (path, body) in [
         ("/v1/sessions", json!({ "id": "lees" })),
+        ("/v1/sessions/kims/forks", json!({ "id": "lees" })),
         ("/v1/chat/completions", json!({ "messages": said, "metadata": { "session": "lees" } })),
         ("/ag-ui", json!({ "threadId": "lees", "runId": "r", "messages": said })),
         ("/api/chat", json!({ "id": "lees", "messages": said })),

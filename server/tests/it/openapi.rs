@@ -37,3 +37,31 @@ async fn each_route_that_is_described_exists_and_asks_for_what_it_says() {
     assert!(seen > 25, "{seen}");
     test.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_example_is_a_body_that_its_route_takes() {
+    let test = Setup::new(says("a")).start().await;
+    test.open("session").await;
+    let text = Request::get("/openapi.json").send(test.address).await.ok(200);
+    let nothing = "00000000-0000-0000-0000-000000000000";
+    let mut seen = 0;
+    for (path, operations) in text["paths"].as_object().unwrap() {
+        let path = path.replace("{turn}", nothing).replace("{call}", nothing);
+        let path = path.replace(['{', '}'], "");
+        for (method, operation) in operations.as_object().unwrap() {
+            let example = &operation["requestBody"]["content"]["application/json"]["example"];
+            if example.is_null() {
+                continue;
+            }
+            seen += 1;
+            let request = Request::new(&method.to_uppercase(), &path);
+            let request = request.header("content-type", "application/json");
+            let request = request.header("accept", "application/json, text/event-stream");
+            let answer = test.send(request.body(example.to_string())).await;
+            let is_taken = ![400, 413, 415, 422].contains(&answer.status);
+            assert!(is_taken, "{method} {path}: {}", answer.text());
+        }
+    }
+    assert!(seen > 12, "{seen}");
+    test.shutdown().await;
+}

@@ -1,6 +1,8 @@
 //! The page is served with what keeps others out of it, and a link of any site may open it in a
 //! tab.
 
+use madang::language::Locale;
+
 use crate::{
     http::Request,
     support::{Setup, says},
@@ -86,4 +88,31 @@ async fn files_come_from_a_folder_where_one_is_named_and_not_at_all_without_the_
     let test = Setup::new(says("a")).options(|options| options.without_page()).start().await;
     assert_eq!(Request::get("/").send(test.address).await.status, 404);
     test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_chat_says_what_the_program_says_of_the_model() {
+    let words = async |about: &[(Locale, &'static str)]| {
+        let about = about.to_vec();
+        let options = move |options: madang_server::ServerOptions| {
+            about
+                .into_iter()
+                .fold(options, |options, (language, said)| options.about_model(language, said))
+        };
+        let test = Setup::new(says("a")).options(options).start().await;
+        let index = Request::get("/").send(test.address).await.text().to_owned();
+        let words = Request::get("/assets/texts.txt").send(test.address).await;
+        let (_, chat) = words.text().split_once("\n[chat]\n").unwrap();
+        let empty = chat.lines().find_map(|line| line.strip_prefix("empty=")).unwrap();
+        let texts: Vec<String> = empty.split('|').map(str::to_owned).collect();
+        test.shutdown().await;
+        (index, texts)
+    };
+    let (plain_index, plain) = words(&[]).await;
+    let (index, told) =
+        words(&[(Locale::KO, "\"데모\"입니다."), (Locale::EN, "A \"demo\"|\nx=y.")]).await;
+    assert_eq!(told[0], format!("{} \"데모\"입니다.", plain[0]));
+    assert_eq!(told[1..], [format!("{} A \"demo\"  x=y.", plain[1])]);
+    // Browsers keep the files of a version for ever.
+    assert_ne!(index, plain_index);
 }

@@ -84,6 +84,10 @@ const HARMLESS_FUNCTIONS: [&[u8]; 4] = [
 /// Functions that load code or take the address of code.
 const DANGEROUS_FUNCTIONS: [&[u8]; 2] = [b"load_extension", b"fts3_tokenizer"];
 
+/// `SQLITE_TRACE_STMT` of SQLite's C interface. Its type differs between the releases of
+/// libsqlite3-sys that an application may have.
+const TRACE_STMT: c_uint = 1;
+
 impl Authorizer {
     /// Creates the rules for a connection of this kind.
     pub(super) const fn new(kind: Kind) -> Self {
@@ -141,7 +145,7 @@ impl Authorizer {
                 code = sqlite::sqlite3_set_authorizer(db, Some(authorize), held);
             }
             if code == sqlite::SQLITE_OK {
-                code = sqlite::sqlite3_trace_v2(db, sqlite::SQLITE_TRACE_STMT, Some(begin), held);
+                code = sqlite::sqlite3_trace_v2(db, TRACE_STMT, Some(begin), held);
             }
             code
         };

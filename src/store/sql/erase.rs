@@ -12,13 +12,14 @@ use super::{
     row::{self, column},
 };
 
-/// The temporary chats that have a text.
+/// The temporary chats that have a text or a title.
 const TEMPORARY: &str = "SELECT its.session, its.user FROM madang_sessions AS its \
-    WHERE its.is_temporary AND EXISTS (SELECT 1 FROM madang_messages WHERE session = its.session AND content IS NOT NULL) \
+    WHERE its.is_temporary AND (its.title IS NOT NULL \
+    OR EXISTS (SELECT 1 FROM madang_messages WHERE session = its.session AND content IS NOT NULL)) \
     ORDER BY its.session LIMIT $1";
 
 /// What the texts of a session count: those of its messages, and the instructions of its turns.
-const UNCOUNT: &str = "UPDATE madang_stored SET bytes = bytes \
+pub(super) const UNCOUNT: &str = "UPDATE madang_stored SET bytes = bytes \
     - (SELECT coalesce(sum(octet_length(content) + 256), 0) FROM madang_messages WHERE session = $1 AND content IS NOT NULL) \
     - (SELECT coalesce(sum(octet_length(options)), 0) FROM madang_turns \
        WHERE session = $1 AND options ->> '$.instructions' IS NOT NULL) \
@@ -26,19 +27,20 @@ const UNCOUNT: &str = "UPDATE madang_stored SET bytes = bytes \
 
 /// The statements that erase the texts of a session, in their order. Messages can be deleted while
 /// the session is listed in `madang_erasing`.
-const STATEMENTS: [&str; 6] = [
+const STATEMENTS: [&str; 7] = [
     "INSERT INTO madang_erasing VALUES ($1)",
     UNCOUNT,
     "UPDATE madang_sessions SET last_at = NULL, \
      erased_to = (SELECT max(seq) FROM madang_messages WHERE session = $1) WHERE session = $1 \
      AND EXISTS (SELECT 1 FROM madang_messages WHERE session = $1 AND seq > erased_to)",
+    "UPDATE madang_sessions SET title = NULL WHERE session = $1 AND title IS NOT NULL",
     "DELETE FROM madang_messages WHERE session = $1 AND content IS NOT NULL",
     "UPDATE madang_turns SET options = json_remove(options, '$.instructions') \
      WHERE session = $1 AND options ->> '$.instructions' IS NOT NULL",
     "DELETE FROM madang_erasing",
 ];
 
-/// Lists the temporary chats that have a text, and no more than `most`.
+/// Lists the temporary chats that have a text or a title, and no more than `most`.
 pub(super) async fn temporary(
     db: &mut SqliteConnection,
     most: usize,

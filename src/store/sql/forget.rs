@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use madang_actors::{
     ledger::ErasedChain,
     port::{Forget, ForgetError, Forgotten, StoreError},
-    protocol::Digest,
+    protocol::{Digest, Timestamp, UserId},
 };
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use uuid::Uuid;
@@ -16,16 +16,16 @@ use super::{
     row::{self, column},
 };
 
-/// The user's sessions with the entries of their transcripts.
+/// The sessions that are being erased, with the entries of their transcripts.
 const SESSIONS: &str = "SELECT its.session, count(entry.call) AS calls, count(entry.content) AS messages \
     FROM madang_sessions AS its LEFT JOIN madang_messages AS entry ON entry.session = its.session \
-    WHERE its.user = $1 GROUP BY its.session ORDER BY its.session";
+    WHERE its.session IN (SELECT session FROM madang_erasing) GROUP BY its.session ORDER BY its.session";
 
-/// The hashes of all links of the user's sessions.
+/// The hashes of all links of these sessions.
 const HASHES: &str = "SELECT session, hash FROM madang_transitions \
-    WHERE session IN (SELECT session FROM madang_sessions WHERE user = $1) ORDER BY session, position";
+    WHERE session IN (SELECT session FROM madang_erasing) ORDER BY session, position";
 
-/// Allows the deletion of rows of these sessions while they are listed in `madang_erasing`.
+/// Allows the deletion of rows of the user's sessions while they are listed in `madang_erasing`.
 const ERASING: &str =
     "INSERT INTO madang_erasing SELECT session FROM madang_sessions WHERE user = $1";
 
@@ -37,39 +37,9 @@ const HAS_SAMPLES: &str = "SELECT count(*) FROM sqlite_schema WHERE name = 'sqli
 
 /// Deletes all rows of the user, and records the erased chains.
 pub(super) async fn erase(mut own: Own<'_>, order: &Forget) -> Result<Forgotten, StoreError> {
-    let mut forgotten = Forgotten::default();
-    let mut hashes = hashes(&mut own, order).await?;
-    let sessions = sqlx::query(own.sql(SESSIONS)).bind(order.user.as_str());
-    for session in &all(own.db, sessions).await? {
-        let chain = ErasedChain {
-            id: Uuid::now_v7(),
-            by: order.by.clone(),
-            at: order.at,
-            calls: row::number(column(session, "calls")?, "calls")?,
-            messages: row::number(column(session, "messages")?, "messages")?,
-            hashes: hashes.remove(column::<&str>(session, "session")?).unwrap_or_default(),
-            seal: None,
-        };
-        forgotten.sessions += 1;
-        forgotten.calls += chain.calls;
-        forgotten.messages += chain.messages;
-        forgotten.transitions += chain.hashes.len() as u64;
-        let chain = chain.sealed(own.keys);
-        record(&mut own, &chain).await?;
-    }
     run(&mut own, ERASING, Some(order)).await?;
-    for table in TABLES {
-        let sql = format!(
-            "DELETE FROM madang_{table} WHERE session IN (SELECT session FROM madang_erasing)"
-        );
-        run(&mut own, &sql, None).await?;
-    }
-    run(&mut own, "DELETE FROM madang_erasing", None).await?;
+    let mut forgotten = erase_listed(&mut own, Some(&order.by), order.at).await?;
     run(&mut own, "DELETE FROM madang_stored WHERE user = $1", Some(order)).await?;
-    let has_samples = sqlx::query_scalar(own.sql(HAS_SAMPLES)).fetch_one(&mut *own.db).await;
-    if has_samples.map_err(StoreError::unavailable)? {
-        run(&mut own, "DELETE FROM sqlite_stat4", None).await?;
-    }
     for sql in &order.tables {
         let changed = run(&mut own, sql, Some(order)).await?;
         // Rows are counted only for deletions; the other statements tidy an index.
@@ -80,11 +50,48 @@ pub(super) async fn erase(mut own: Own<'_>, order: &Forget) -> Result<Forgotten,
     Ok(forgotten)
 }
 
-async fn hashes(
+/// Deletes all rows of the sessions that are listed in `madang_erasing`, and records their chains.
+pub(super) async fn erase_listed(
     own: &mut Own<'_>,
-    order: &Forget,
-) -> Result<BTreeMap<String, Vec<Digest>>, StoreError> {
-    let links = sqlx::query(own.sql(HASHES)).bind(order.user.as_str());
+    by: Option<&UserId>,
+    at: Timestamp,
+) -> Result<Forgotten, StoreError> {
+    let mut forgotten = Forgotten::default();
+    let mut hashes = hashes(own).await?;
+    let sessions = sqlx::query(own.sql(SESSIONS));
+    for session in &all(own.db, sessions).await? {
+        let chain = ErasedChain {
+            id: Uuid::now_v7(),
+            by: by.cloned(),
+            at,
+            calls: row::number(column(session, "calls")?, "calls")?,
+            messages: row::number(column(session, "messages")?, "messages")?,
+            hashes: hashes.remove(column::<&str>(session, "session")?).unwrap_or_default(),
+            seal: None,
+        };
+        forgotten.sessions += 1;
+        forgotten.calls += chain.calls;
+        forgotten.messages += chain.messages;
+        forgotten.transitions += chain.hashes.len() as u64;
+        let chain = chain.sealed(own.keys);
+        record(own, &chain).await?;
+    }
+    for table in TABLES {
+        let sql = format!(
+            "DELETE FROM madang_{table} WHERE session IN (SELECT session FROM madang_erasing)"
+        );
+        run(own, &sql, None).await?;
+    }
+    run(own, "DELETE FROM madang_erasing", None).await?;
+    let has_samples = sqlx::query_scalar(own.sql(HAS_SAMPLES)).fetch_one(&mut *own.db).await;
+    if has_samples.map_err(StoreError::unavailable)? {
+        run(own, "DELETE FROM sqlite_stat4", None).await?;
+    }
+    Ok(forgotten)
+}
+
+async fn hashes(own: &mut Own<'_>) -> Result<BTreeMap<String, Vec<Digest>>, StoreError> {
+    let links = sqlx::query(own.sql(HASHES));
     let mut hashes: BTreeMap<String, Vec<Digest>> = BTreeMap::new();
     for link in &all(own.db, links).await? {
         let hash = row::digest(column(link, "hash")?)?;
@@ -100,7 +107,7 @@ async fn record(own: &mut Own<'_>, chain: &ErasedChain) -> Result<(), StoreError
                   VALUES ($1, $2, $3, $4, $5, $6, $7)";
     sqlx::query(own.sql(record))
         .bind(chain.id.to_string())
-        .bind(chain.by.as_str())
+        .bind(chain.by.as_ref().map_or("", UserId::as_str))
         .bind(chain.at.millis())
         .bind(count(chain.calls))
         .bind(count(chain.messages))

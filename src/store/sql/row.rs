@@ -244,7 +244,10 @@ pub(super) fn erased(row: &SqliteRow) -> Result<ErasedChain, StoreError> {
     let hashes = column::<&[u8]>(row, "hashes")?.chunks(32).map(digest);
     Ok(ErasedChain {
         id: uuid(column(row, "id")?)?,
-        by: user(column(row, "by_user")?)?,
+        by: Some(column(row, "by_user")?)
+            .filter(|by: &&str| !by.is_empty())
+            .map(user)
+            .transpose()?,
         at: Timestamp::from_millis(column(row, "at")?),
         calls: number(column(row, "calls")?, "calls")?,
         messages: number(column(row, "messages")?, "messages")?,

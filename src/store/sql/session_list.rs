@@ -2,7 +2,7 @@
 
 use madang_actors::{
     port::{SessionPage, SessionSummary, StoreError, session_title},
-    protocol::{Content, EventCursor, Timestamp, UserId},
+    protocol::{Content, EventCursor, SessionId, Timestamp, UserId},
 };
 use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
 use tracing::error;
@@ -19,6 +19,7 @@ use super::{
 /// the last clearing, where only calls without a model and notices can come before it.
 const SESSIONS: &str = r#"
 SELECT its.session, its.user AS owner, its.opened_at, its.seal AS owner_seal, its.last_at,
+    its.title AS given_title,
     open.turn AS open_turn,
     EXISTS (
         SELECT 1 FROM madang_calls AS call
@@ -76,6 +77,18 @@ pub(super) async fn read(
     }
 }
 
+/// Reads the summary of one of the user's chats, or `None` if it is not listed.
+pub(super) async fn one(
+    own: &mut Own<'_>,
+    user: &UserId,
+    session: &SessionId,
+) -> Result<Option<SessionSummary>, StoreError> {
+    let mut query = QueryBuilder::new(own.sql(SESSIONS).0);
+    query.push_bind(user.as_str()).push(" AND its.session = ").push_bind(session.as_str());
+    let row = read::one(own.db, query.build()).await?;
+    row.map(|row| summary(own, &row)).transpose()
+}
+
 /// Makes the query for the chats after a moment and an id.
 pub(super) fn query(
     own: &Own<'_>,
@@ -114,6 +127,9 @@ fn summary(own: &Own<'_>, row: &SqliteRow) -> Result<SessionSummary, StoreError>
 }
 
 fn title(row: &SqliteRow) -> Result<String, StoreError> {
+    if let Some(given) = column(row, "given_title")? {
+        return Ok(given);
+    }
     let Some(content) = column::<Option<&str>>(row, "content")? else { return Ok(String::new()) };
     let seq = row::number(column(row, "first_seq")?, "seq")?;
     Ok(match row::content(row, content, seq) {

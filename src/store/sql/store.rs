@@ -7,9 +7,9 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SessionPage, SessionSummary, Store,
-        StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction,
-        TranscriptPart,
+        LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SearchPage, SearchQuery, SessionPage,
+        SessionSummary, Store, StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat,
+        Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
@@ -21,7 +21,7 @@ use super::{
     lock::Lock,
     read,
     readers::{Lent, LentTo, Readers},
-    session_list,
+    search, session_list,
     temporary::TemporaryFolder,
     transaction::SqliteTransaction,
     writer::Writer,
@@ -44,6 +44,8 @@ pub(super) struct Shared {
     /// The store's own reading connections, which never wait for a tool.
     own: Readers,
     tools: Readers,
+    /// The connection for searches, which wait for each other and for nobody else: they read much.
+    searching: Readers,
     occupancy: Occupancy,
 }
 
@@ -114,6 +116,7 @@ impl Shared {
             occupancy: Occupancy::default(),
             keys,
             own: Readers::new(options.clone(), OWN_READERS, LentTo::Store),
+            searching: Readers::new(options.clone(), 1, LentTo::Store),
             tools: Readers::new(options, readers, LentTo::Tools),
         }
     }
@@ -246,6 +249,28 @@ impl Store for SqliteStore {
         })
     }
 
+    fn summary<'a>(
+        &'a self,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionSummary>, StoreError>> {
+        Box::pin(async {
+            let mut reader = self.0.own_reader().await?;
+            session_list::one(&mut reader.own(&self.0.keys), user, session).await
+        })
+    }
+
+    fn search<'a>(
+        &'a self,
+        user: &'a UserId,
+        query: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchPage, StoreError>> {
+        Box::pin(async {
+            let mut reader = self.0.searching.lend().await.map_err(StoreError::unavailable)?;
+            search::search(&mut reader.own(&self.0.keys), user, query).await
+        })
+    }
+
     fn submitted<'a>(
         &'a self,
         session: &'a SessionId,
@@ -298,6 +323,7 @@ impl Store for SqliteStore {
         Box::pin(async {
             // Closes the writer last: the last connection moves the log into the database.
             self.0.own.close().await;
+            self.0.searching.close().await;
             self.0.tools.close().await;
             if let Some(writing) = &self.0.writing {
                 writing.close().await;

@@ -1,7 +1,7 @@
 //! Writes facts as rows, with as few trips to SQLite's thread as reads allow.
 
 use super::{
-    calls, erase,
+    calls, delete, erase,
     error::of_write,
     own::Own,
     read, row,
@@ -10,7 +10,7 @@ use super::{
 };
 use madang_actors::{
     ledger::{SealKeys, Transition},
-    port::{LedgerFilter, StoreError, TurnStep, Write},
+    port::{LedgerFilter, SessionTitle, StoreError, TurnStep, Write},
     protocol::{CallId, Content, IdempotencyKey, SessionId, Timestamp, Usage, UserId},
 };
 
@@ -31,7 +31,8 @@ pub(super) async fn write(
             sent = index;
         }
         let added = match write {
-            Write::Temporary { .. }
+            Write::Titled { .. }
+            | Write::Temporary { .. }
             | Write::TurnStarted { .. }
             | Write::Turn { .. }
             | Write::TurnEnded { .. }
@@ -46,6 +47,10 @@ pub(super) async fn write(
                 take(own, &step, last.take(), script).await.map(|known| last = Some(known))
             }
             Write::Erased { session } => erase::erase(own, session).await,
+            Write::Deleted { session, user, at } => {
+                last = None; // the next chain of this name begins anew
+                delete::delete(own, session, user, *at).await
+            }
             Write::Revoke { session, tool, by, at } => {
                 let transition = Transition::Revoked { by: by.clone() };
                 for call in with_standing_approvals(own, session, tool.as_deref()).await? {
@@ -83,8 +88,12 @@ async fn send(own: &mut Own<'_>, script: &mut Script, writes: &[Write]) -> Resul
 fn describe(writes: &[Write]) -> String {
     let what = |write: &Write| match write {
         Write::Session { session, user, .. } => format!("session {session} is {user}'s"),
+        Write::Titled { session, user, .. } => format!("session {session} is {user}'s to name"),
         Write::Temporary { session } => format!("there is session {session}"),
         Write::Erased { session } => format!("session {session} is a temporary chat"),
+        Write::Deleted { session, user, .. } => {
+            format!("session {session} is {user}'s, and all of it has ended")
+        }
         Write::TurnStarted { session, turn, .. } => {
             format!("turn {turn} begins in session {session}")
         }
@@ -116,6 +125,11 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
             );
             script.bind(session.as_str()).bind(user.as_str()).bind(at.millis());
             script.bind(keys.owner(session, user, *at).map(String::from));
+        }
+        Write::Titled { session, user, title } => {
+            script.statement("UPDATE madang_sessions SET title = ? WHERE session = ? AND user = ?");
+            script.bind(title.as_ref().map(SessionTitle::to_string));
+            script.bind(session.as_str()).bind(user.as_str());
         }
         Write::Temporary { session } => {
             script.statement("UPDATE madang_sessions SET is_temporary = 1 WHERE session = ?");
@@ -165,7 +179,10 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
                 .bind(message.turn.to_string());
             script.bind(message.at.millis()).bind(row::json(&message.content));
         }
-        Write::Call { .. } | Write::Revoke { .. } | Write::Erased { .. } => {
+        Write::Call { .. }
+        | Write::Revoke { .. }
+        | Write::Erased { .. }
+        | Write::Deleted { .. } => {
             unreachable!("a step follows from what is read")
         }
     }
@@ -205,7 +222,8 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
 /// Returns whether a fact reads what the facts that the script holds back have written.
 fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
     match write {
-        Write::Temporary { .. }
+        Write::Titled { .. }
+        | Write::Temporary { .. }
         | Write::Turn { .. }
         | Write::TurnEnded { .. }
         | Write::Message { .. } => false,
@@ -215,7 +233,10 @@ fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
             let may_find_none = |write: &Write| {
                 matches!(
                     write,
-                    Write::Temporary { .. } | Write::Turn { .. } | Write::TurnEnded { .. }
+                    Write::Titled { .. }
+                        | Write::Temporary { .. }
+                        | Write::Turn { .. }
+                        | Write::TurnEnded { .. }
                 )
             };
             held.iter().any(may_find_none)
@@ -224,7 +245,10 @@ fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
             let step = Step { session, call: *call, at: *at, transition };
             transition.rests_on().is_some() || !step.is_next_of(known)
         }
-        Write::Session { .. } | Write::Revoke { .. } | Write::Erased { .. } => true,
+        Write::Session { .. }
+        | Write::Revoke { .. }
+        | Write::Erased { .. }
+        | Write::Deleted { .. } => true,
     }
 }
 

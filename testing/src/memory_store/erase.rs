@@ -33,14 +33,14 @@ impl MemoryTransaction {
             }
         }
         let table = self.table(session);
-        (table.erased_to, table.last_at) = (Some(last), Some(None));
+        (table.erased_to, table.last_at, table.title) = (Some(last), Some(None), Some(None));
         self.uncount(session, bytes);
         Ok(())
     }
 }
 
 /// Returns the numbers of all entries, with the bytes of those that are texts.
-fn entries(table: &SessionTable) -> Vec<(u64, Option<u64>)> {
+pub(super) fn entries(table: &SessionTable) -> Vec<(u64, Option<u64>)> {
     let bytes = |entry: &Entry| match entry {
         Entry::Message(message) => Some(stored_bytes(&message.content)),
         Entry::Call(..) => None,
@@ -48,7 +48,7 @@ fn entries(table: &SessionTable) -> Vec<(u64, Option<u64>)> {
     table.entries.iter().map(|(seq, entry)| (*seq, bytes(entry))).collect()
 }
 
-fn with_instructions(table: &SessionTable) -> Vec<Turn> {
+pub(super) fn with_instructions(table: &SessionTable) -> Vec<Turn> {
     let turns = table.turns.values().map(|turn| Turn::clone(turn));
     turns.filter(|turn| turn.open.options.instructions.is_some()).collect()
 }

@@ -27,7 +27,7 @@ impl Layer {
             forgotten.transitions += table.links.len() as u64;
             chains.push(ErasedChain {
                 id: Uuid::now_v7(),
-                by: order.by.clone(),
+                by: Some(order.by.clone()),
                 at: order.at,
                 calls,
                 messages,

@@ -1,7 +1,7 @@
 //! The tables of the memory store, and uncommitted changes of them. One type is both.
 
 use std::{
-    collections::{BTreeMap, HashMap, hash_map::Entry as Slot},
+    collections::{BTreeMap, HashMap, HashSet, hash_map::Entry as Slot},
     sync::Arc,
 };
 
@@ -9,11 +9,11 @@ use foldhash::fast::RandomState;
 use serde_json::Value;
 
 use madang_actors::{
-    ledger::{ChainEnd, Link},
+    ledger::{ChainEnd, ErasedChain, Link},
     port::{
         InterruptedSession, LedgerFilter, LedgerRow, OpenTurn, PartSize, SelectedCalls, SessionRow,
-        StoreError, StoredEnd, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat,
-        TranscriptPart, TranscriptRow, UnfinishedPart,
+        SessionTitle, StoreError, StoredEnd, StoredSession, StoredTurn, SubmittedTurn,
+        TemporaryChat, TranscriptPart, TranscriptRow, UnfinishedPart,
     },
     protocol::{
         Approval, CallId, ChatMessage, Effect, IdempotencyKey, SessionId, Timestamp, TurnId, UserId,
@@ -29,6 +29,10 @@ pub(super) struct Layer {
     pub(super) proposed: Vec<CallId>,
     /// The bytes stored of each user.
     pub(super) stored: HashMap<UserId, u64, RandomState>,
+    /// The calls of earlier layers that this one deletes.
+    pub(super) deleted_calls: HashSet<CallId, RandomState>,
+    /// What stays of the sessions that this layer deletes, not sealed yet.
+    pub(super) erased: Vec<ErasedChain>,
     /// Values of fake tools. `None` if one was removed.
     pub(super) values: BTreeMap<String, Option<Value>>,
 }
@@ -40,6 +44,10 @@ pub(super) struct SessionTable {
     /// The moment by which the session is listed, if it is. The outer `None` means that this layer
     /// does not change it.
     pub(super) last_at: Option<Option<Timestamp>>,
+    /// Whether what earlier layers have of it is deleted. What this layer has came after that.
+    pub(super) is_deleted: bool,
+    /// The title that its user gave it. The outer `None` means that this layer does not change it.
+    pub(super) title: Option<Option<SessionTitle>>,
     /// Whether its chat is temporary.
     pub(super) is_temporary: bool,
     /// The number up to which its entries are erased. `None` if this layer does not change it.
@@ -73,7 +81,12 @@ pub(super) enum Entry {
 impl Layer {
     /// Adds newer changes to this layer.
     pub(super) fn absorb(&mut self, newer: Self) {
+        self.deleted_calls.extend(newer.deleted_calls);
         for (session, changes) in newer.sessions {
+            if changes.is_deleted {
+                self.remove(&session);
+            }
+            // It is still marked as deleted: earlier layers have the rows.
             match self.sessions.entry(session) {
                 Slot::Vacant(slot) => drop(slot.insert(changes)),
                 Slot::Occupied(mut table) => table.get_mut().absorb(changes),
@@ -82,7 +95,34 @@ impl Layer {
         self.calls.extend(newer.calls);
         self.proposed.extend(newer.proposed);
         self.stored.extend(newer.stored);
+        self.erased.extend(newer.erased);
         self.values.extend(newer.values);
+    }
+
+    /// Removes what this layer has of a session.
+    pub(super) fn remove(&mut self, session: &SessionId) {
+        self.sessions.remove(session);
+        self.calls.retain(|_, row| row.session != *session);
+        let Self { calls, proposed, .. } = self;
+        proposed.retain(|call| calls.contains_key(call));
+    }
+
+    /// Returns the sessions that this layer deletes.
+    pub(super) fn deleted(&self) -> Vec<SessionId> {
+        let deleted = self.sessions.iter().filter(|(_, table)| table.is_deleted);
+        deleted.map(|(session, _)| session.clone()).collect()
+    }
+
+    /// Removes the marks of these deletions from the committed state, which no layer is before.
+    pub(super) fn settle(&mut self, deleted: &[SessionId]) {
+        self.deleted_calls.clear();
+        for session in deleted {
+            let Some(table) = self.sessions.get_mut(session) else { continue };
+            table.is_deleted = false;
+            if table.opened.is_none() {
+                self.sessions.remove(session);
+            }
+        }
     }
 
     /// Returns the owner of a session.
@@ -154,11 +194,13 @@ impl Layer {
         open.into_iter().map(|(_, interrupted)| interrupted).collect()
     }
 
-    /// Lists at most `most` temporary chats that have a text.
+    /// Lists at most `most` temporary chats that have a text or a title.
     pub(super) fn temporary(&self, most: usize) -> Vec<TemporaryChat> {
         let tables = self.sessions.iter().filter(|(_, table)| table.is_temporary);
         let with_text = tables.filter(|(_, table)| {
-            table.shown().any(|(_, entry)| matches!(entry, Entry::Message(_)))
+            let mut shown = table.shown();
+            matches!(table.title, Some(Some(_)))
+                || shown.any(|(_, entry)| matches!(entry, Entry::Message(_)))
         });
         let mut chats: Vec<_> = with_text
             .filter_map(|(session, table)| {
@@ -284,8 +326,10 @@ impl SessionTable {
     }
 
     fn absorb(&mut self, newer: Self) {
+        self.is_deleted |= newer.is_deleted;
         self.opened = newer.opened.or_else(|| self.opened.take());
         self.last_at = newer.last_at.or(self.last_at);
+        self.title = newer.title.or_else(|| self.title.take());
         self.is_temporary |= newer.is_temporary;
         self.erased_to = newer.erased_to.or(self.erased_to);
         self.turns.extend(newer.turns);

@@ -3,7 +3,8 @@
 //! The committed state is a `layer`. A `transaction` puts one layer on it for each savepoint.
 //! Keeping a savepoint merges its layer into the one below, and undoing it drops the layer. The
 //! commit merges all layers. Readers see only the committed state. `session_list` lists chats,
-//! `connection` is the part that fake tools use, and `forget` erases a user.
+//! `search` searches them, `connection` is the part that fake tools use, `delete` deletes a session,
+//! and `forget` erases a user.
 //!
 //! Invariants:
 //! - One transaction is open at a time.
@@ -20,9 +21,11 @@
 //! ```
 
 mod connection;
+mod delete;
 mod erase;
 mod forget;
 mod layer;
+mod search;
 mod session_list;
 mod shared;
 mod transaction;
@@ -41,9 +44,9 @@ use madang_actors::{
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
-        LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SessionPage, SessionSummary, Store,
-        StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat, Transaction,
-        TranscriptPart,
+        LedgerFilter, LedgerRow, Occupancy, PartSize, Reader, SearchPage, SearchQuery, SessionPage,
+        SessionSummary, Store, StoreError, StoredSession, StoredTurn, SubmittedTurn, TemporaryChat,
+        Transaction, TranscriptPart,
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
@@ -230,6 +233,22 @@ impl Store for MemoryStore {
         page: &'a SessionPage,
     ) -> BoxFuture<'a, Result<Vec<SessionSummary>, StoreError>> {
         Box::pin(async { Ok(self.0.read(|committed| committed.session_list(user, page))) })
+    }
+
+    fn summary<'a>(
+        &'a self,
+        user: &'a UserId,
+        session: &'a SessionId,
+    ) -> BoxFuture<'a, Result<Option<SessionSummary>, StoreError>> {
+        Box::pin(async { Ok(self.0.read(|committed| committed.listed(user, session))) })
+    }
+
+    fn search<'a>(
+        &'a self,
+        user: &'a UserId,
+        query: &'a SearchQuery,
+    ) -> BoxFuture<'a, Result<SearchPage, StoreError>> {
+        Box::pin(async { Ok(self.0.read(|committed| committed.search(user, query))) })
     }
 
     fn submitted<'a>(

@@ -10,16 +10,29 @@ use madang_actors::{
 impl Layer {
     /// Lists the sessions of a user that have a message of the user, the newest first.
     pub(super) fn session_list(&self, user: &UserId, page: &SessionPage) -> Vec<SessionSummary> {
+        let mut summaries = self.all_listed(user);
+        summaries.retain(|it| page.position().is_none_or(|last| it.position() < *last));
+        summaries.truncate(page.limit());
+        summaries
+    }
+
+    /// Lists all of these sessions.
+    pub(super) fn all_listed(&self, user: &UserId) -> Vec<SessionSummary> {
         let mut summaries: Vec<_> = self
             .sessions
             .iter()
             .filter(|(_, table)| table.opened.as_ref().is_some_and(|(owner, _)| owner == user))
             .filter_map(|(session, table)| self.summary(session, table))
-            .filter(|summary| page.position().is_none_or(|last| summary.position() < *last))
             .collect();
         summaries.sort_by_key(|summary| std::cmp::Reverse(summary.position()));
-        summaries.truncate(page.limit());
         summaries
+    }
+
+    /// Sums up one session of a user. Returns `None` if it is not listed.
+    pub(super) fn listed(&self, user: &UserId, session: &SessionId) -> Option<SessionSummary> {
+        let table = self.sessions.get(session)?;
+        self.summary(session, table)
+            .filter(|_| table.opened.as_ref().is_some_and(|(owner, _)| owner == user))
     }
 
     /// Sums up a session. Returns `None` if it is not listed.
@@ -39,7 +52,10 @@ impl Layer {
             opened_at: *opened_at,
             last_at,
             last: self.last_cursor(table),
-            title: table.first_text().map_or_else(String::new, session_title),
+            title: match &table.title {
+                Some(Some(given)) => given.to_string(),
+                Some(None) | None => table.first_text().map_or_else(String::new, session_title),
+            },
             open_turn,
             waits,
         })

@@ -64,6 +64,12 @@ impl Shared {
 
     pub(super) fn commit(&self, layer: Layer) {
         self.commits.fetch_add(1, Relaxed);
-        self.committed.write().unwrap_or_else(PoisonError::into_inner).absorb(layer);
+        let mut committed = self.committed.write().unwrap_or_else(PoisonError::into_inner);
+        let deleted = layer.deleted();
+        committed.absorb(layer);
+        committed.settle(&deleted);
+        let erased = std::mem::take(&mut committed.erased).into_iter();
+        let erased = erased.map(|chain| chain.sealed(&self.keys));
+        self.erased.lock().unwrap_or_else(PoisonError::into_inner).extend(erased);
     }
 }

@@ -94,12 +94,21 @@ impl MemoryTransaction {
     fn apply(&mut self, write: &Write) -> Result<(), StoreError> {
         match write {
             Write::Session { session, user, at } => self.open_session(session, user, *at),
+            Write::Titled { session, user, title } => {
+                let owner = self.find(session, |table| table.opened.clone());
+                if owner.is_none_or(|(owner, _)| owner != *user) {
+                    return Err(StoreError::refused(format!("session {session} is not {user}'s")));
+                }
+                self.table(session).title = Some(title.clone());
+                Ok(())
+            }
             Write::Temporary { session } => {
                 self.must_be_open(session)?;
                 self.table(session).is_temporary = true;
                 Ok(())
             }
             Write::Erased { session } => self.erase(session),
+            Write::Deleted { session, user, at } => self.delete(session, user, *at),
             Write::TurnStarted { session, turn, at, options, text, max_stored_bytes } => {
                 self.must_have_room(session, *max_stored_bytes)?;
                 let open = OpenTurn {
@@ -145,13 +154,17 @@ impl MemoryTransaction {
     }
 
     /// Returns the calls in the order of their proposals.
-    fn rows(&self) -> impl Iterator<Item = Arc<LedgerRow>> {
+    pub(super) fn rows(&self) -> impl Iterator<Item = Arc<LedgerRow>> {
         let proposed = self.connection.of_all_layers(|layer| layer.proposed.clone());
         proposed.into_iter().filter_map(|call| self.row(call))
     }
 
     fn row(&self, call: CallId) -> Option<Arc<LedgerRow>> {
-        self.connection.find(|layer| layer.calls.get(&call).cloned())
+        let found = self.connection.find(|layer| match layer.calls.get(&call) {
+            Some(row) => Some(Some(row.clone())),
+            None => layer.deleted_calls.contains(&call).then_some(None),
+        });
+        found.flatten()
     }
 
     fn open_session(
@@ -309,24 +322,38 @@ impl MemoryTransaction {
         session: &SessionId,
         look: impl Fn(&SessionTable) -> Option<T>,
     ) -> Option<T> {
-        self.connection.find(|layer| layer.sessions.get(session).and_then(&look))
+        let found = self.connection.find(|layer| {
+            let table = layer.sessions.get(session)?;
+            match look(table) {
+                None if table.is_deleted => Some(None),
+                None => None,
+                found => Some(found),
+            }
+        });
+        found.flatten()
     }
 
     /// Collects from the committed table of a session and from each later change of it, in order.
+    /// What is deleted is left out.
     pub(super) fn of_all_layers<T>(
         &self,
         session: &SessionId,
         look: impl Fn(&SessionTable) -> Vec<T>,
     ) -> Vec<T> {
-        let of_table = |layer: &Layer| layer.sessions.get(session).map(&look).unwrap_or_default();
-        self.connection.of_all_layers(of_table)
+        let of_table = |layer: &Layer| {
+            let table = layer.sessions.get(session);
+            table.map(|table| (table.is_deleted, look(table))).into_iter().collect()
+        };
+        let tables: Vec<(bool, Vec<T>)> = self.connection.of_all_layers(of_table);
+        let first = tables.iter().rposition(|(is_deleted, _)| *is_deleted).unwrap_or_default();
+        tables.into_iter().skip(first).flat_map(|(_, found)| found).collect()
     }
 
     pub(super) fn table(&mut self, session: &SessionId) -> &mut SessionTable {
         self.top().sessions.entry(session.clone()).or_default()
     }
 
-    fn top(&mut self) -> &mut Layer {
+    pub(super) fn top(&mut self) -> &mut Layer {
         self.connection.top().expect("a transaction has a layer")
     }
 }

@@ -49,7 +49,7 @@ pub async fn a_forgotten_user_leaves_hashes_only(store: &dyn Store) {
 
     let erased = store.erased().await.expect("the store can be read");
     let [chain] = &erased[..] else { panic!("one chain stays: {erased:?}") };
-    assert_eq!((&chain.by, chain.at, chain.calls), (&user("root"), at(9), 1));
+    assert_eq!((&chain.by, chain.at, chain.calls), (&Some(user("root")), at(9), 1));
     assert_eq!(chain.messages, messages);
     assert_eq!(chain.hashes, links.iter().map(|link| link.hash).collect::<Vec<_>>());
     assert_eq!((chain.head(), chain.vouched_for(&links[1].hash)), (end.head, Some(2)));

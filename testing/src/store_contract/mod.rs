@@ -17,6 +17,7 @@
 
 mod approvals;
 mod chain;
+mod delete;
 mod facts;
 mod forget;
 mod ledger;
@@ -25,6 +26,7 @@ mod parts;
 mod resolving;
 mod room;
 mod savepoints;
+mod search;
 mod session_list;
 mod temporary;
 mod transcript;
@@ -34,6 +36,7 @@ use madang_actors::port::Store;
 
 pub use approvals::*;
 pub use chain::*;
+pub use delete::*;
 pub use forget::*;
 pub use ledger::*;
 pub use ledger_pages::*;
@@ -41,6 +44,7 @@ pub use parts::*;
 pub use resolving::*;
 pub use room::*;
 pub use savepoints::*;
+pub use search::*;
 pub use session_list::*;
 pub use temporary::*;
 pub use transcript::*;
@@ -123,7 +127,11 @@ macro_rules! store_contract {
             a_session_is_listed_from_the_first_message_of_its_user_on,
             a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_and_never_back,
             a_chat_is_titled_by_the_first_text_since_its_last_clearing,
+            a_chat_has_the_title_that_its_user_gave_it,
             a_chats_cursor_stands_behind_its_last_event,
+            a_users_texts_are_found_newest_chat_first_in_pages_of_any_size,
+            a_search_reads_no_more_than_its_bounds_and_goes_on,
+            a_search_finds_what_the_chats_show,
             a_chat_waits_while_a_call_of_its_open_turn_is_asked_about,
             a_turn_begins_where_no_more_is_stored_of_its_user_than_it_says,
             the_instructions_of_a_turn_are_counted,
@@ -132,8 +140,13 @@ macro_rules! store_contract {
             the_texts_of_a_temporary_chat_are_erased_and_its_ledger_stays,
             a_temporary_chat_is_listed_while_it_has_a_text,
             temporary_chats_are_listed_in_parts,
+            the_title_of_a_temporary_chat_is_erased,
             only_a_temporary_chat_is_erased,
             erased_texts_are_not_counted,
+            a_deleted_session_leaves_hashes_only,
+            a_deletion_leaves_all_other_sessions_as_they_were,
+            a_session_is_deleted_by_its_user_after_all_of_it_has_ended,
+            a_deletion_is_a_fact_like_any_other_of_its_transaction,
             a_forgotten_user_leaves_hashes_only,
             other_users_keep_everything,
             no_user_is_forgotten_while_a_runtime_has_the_store,

@@ -2,11 +2,11 @@
 
 use super::facts::{
     OpenTransaction, answer, approved, at, awaiting, began, denied, ended_behind, ok, opened,
-    proposed_in, running, says, session, step, turn, turn_step, user, written,
+    proposed_in, refused, running, says, session, step, turn, turn_step, user, written,
 };
 use madang_actors::{
     ledger::Transition,
-    port::{SessionPage, SessionSummary, Store, TurnStep, Write},
+    port::{SessionPage, SessionSummary, SessionTitle, Store, TurnStep, Write},
     protocol::{ChatMessage, Content, EventCursor, Notice},
 };
 
@@ -185,6 +185,44 @@ pub async fn a_chat_is_titled_by_the_first_text_since_its_last_clearing(store: &
         written(store, std::slice::from_ref(&write)).await;
         assert_eq!(only(store).await.title, title, "behind {write:?}");
     }
+}
+
+/// A user's own title is listed in place of a text until it is taken back. It moves no chat, and no
+/// other user gives one.
+pub async fn a_chat_has_the_title_that_its_user_gave_it(store: &dyn Store) {
+    written(store, &[chat_at("s", "kim", 5), chat_at("t", "kim", 6)].concat()).await;
+    let titled = |name: &str, owner: &str, title: Option<&str>| Write::Titled {
+        session: session(name),
+        user: user(owner),
+        title: title.map(|title| SessionTitle::new(title).expect("a short line")),
+    };
+    let titles = async || {
+        let listed = listed(store, "kim", 5).await;
+        listed.into_iter().map(|it| it.title).collect::<Vec<_>>()
+    };
+    written(store, &[titled("s", "kim", Some("수면"))]).await;
+    assert_eq!(titles().await, ["t", "수면"]);
+    for refusal in [titled("s", "lee", Some("mine")), titled("nowhere", "kim", None)] {
+        refused(store, &[refusal]).await;
+    }
+    let summary = async |owner: &str, name: &str| {
+        let summary = store.summary(&user(owner), &session(name)).await;
+        summary.expect("the store can be read").map(|summary| summary.title)
+    };
+    assert_eq!(summary("kim", "s").await.as_deref(), Some("수면"));
+    written(store, &[opened("empty", "kim"), titled("empty", "kim", Some("later"))]).await;
+    for (owner, name) in [("lee", "s"), ("kim", "nowhere"), ("kim", "empty")] {
+        assert_eq!(summary(owner, name).await, None, "{name} of {owner}");
+    }
+    let mut undone = OpenTransaction::begin(store).await;
+    undone.part(&[titled("s", "kim", None)]).await;
+    undone.undo().await;
+    undone.commit().await;
+    assert_eq!(titles().await, ["t", "수면"]);
+    written(store, &[titled("s", "kim", None)]).await;
+    assert_eq!(titles().await, ["t", "s"]);
+    written(store, &[began("empty", 7), says("empty", &text_of(7, 1, 7, "hi"))]).await;
+    assert_eq!(titles().await, ["later", "t", "s"]);
 }
 
 /// A reader that subscribes after the cursor misses nothing, neither a call that has not ended yet

@@ -6,7 +6,9 @@ use super::facts::{
 };
 use madang_actors::{
     ledger::Transition,
-    port::{LedgerFilter, PartSize, SessionPage, Store, StoreError, TemporaryChat, Write},
+    port::{
+        LedgerFilter, PartSize, SessionPage, SessionTitle, Store, StoreError, TemporaryChat, Write,
+    },
     protocol::{ChatMessage, EventCursor, TurnOptions},
 };
 
@@ -102,6 +104,20 @@ pub async fn a_temporary_chat_is_listed_while_it_has_a_text(store: &dyn Store) {
         assert_eq!(temporary_chats(store).await, []);
     }
     assert_eq!(stored(store, "s").await.row.last_seq, 2);
+}
+
+/// A title is a text: it is erased with the others, also where there is no other.
+pub async fn the_title_of_a_temporary_chat_is_erased(store: &dyn Store) {
+    let title = SessionTitle::new("a secret").ok();
+    let titled = Write::Titled { session: session("s"), user: user("kim"), title };
+    written(store, &[opened("s", "kim"), temporary("s"), titled]).await;
+    let chat = TemporaryChat { session: session("s"), user: user("kim") };
+    assert_eq!(temporary_chats(store).await, [chat]);
+    written(store, &[erased("s")]).await;
+    assert_eq!(temporary_chats(store).await, []);
+    written(store, &[began("s", 1), says("s", &text(1, "hi"))]).await;
+    let listed = store.summary(&user("kim"), &session("s")).await.expect("the store can be read");
+    assert_eq!(listed.expect("it has a text").title, "hi");
 }
 
 /// No other chat is erased, and none is whose erasure was undone.

@@ -41,7 +41,7 @@ use sqlx::migrate::Migrator;
 
 pub use changes::{Change, Changes, ChangesError};
 pub use repository::{NotesError, NotesRepository};
-pub use tools::tools;
+pub use tools::{asking_tools, tools};
 
 /// The tables of the toolkit. Their versions are kept in a table of their own, `_notes_migrations`,
 /// because an embedder may have migrations in the same file.

@@ -92,6 +92,96 @@ pub(super) fn will_delete_unknown_page(locale: Locale) -> &'static str {
     )
 }
 
+/// Says what creating a page will do.
+pub(super) fn will_create_page(title: &str, blocks: usize, locale: Locale) -> String {
+    let page = quoted(title);
+    match (locale.language(), blocks) {
+        ("ko", 0) => format!("{page} 페이지를 만듭니다."),
+        ("ko", count) => format!("{page} 페이지를 블록 {count}개와 함께 만듭니다."),
+        (_, 0) => format!("Creates the page {page}."),
+        (_, 1) => format!("Creates the page {page} with 1 block."),
+        (_, count) => format!("Creates the page {page} with {count} blocks."),
+    }
+}
+
+/// Says what renaming a page will do. It has no old title if the page is not the user's.
+pub(super) fn will_rename_page(old: Option<&str>, new: &str, locale: Locale) -> String {
+    let new = quoted(new);
+    let particle = Particle::As.after(&new);
+    match (locale.language(), old.map(quoted)) {
+        ("ko", Some(old)) => format!("{old} 페이지의 이름을 {new}{particle} 바꿉니다."),
+        ("ko", None) => format!("페이지의 이름을 {new}{particle} 바꿉니다."),
+        (_, Some(old)) => format!("Renames the page {old} to {new}."),
+        (_, None) => format!("Renames a page to {new}."),
+    }
+}
+
+/// Says what adding a block will do. It has no place if that is not the user's.
+pub(super) fn will_add_block(content: &str, place: Option<&Place>, locale: Locale) -> String {
+    let block = shown(content);
+    let object = Particle::Object.after(&block);
+    match (locale.language(), place) {
+        ("ko", None) => format!("블록 {block}{object} 추가합니다."),
+        ("ko", Some(Place::On(page))) => {
+            format!("{} 페이지에 블록 {block}{object} 추가합니다.", quoted(page))
+        }
+        ("ko", Some(Place::In(outer))) => {
+            format!("블록 {} 안에 블록 {block}{object} 추가합니다.", shown(outer))
+        }
+        ("ko", Some(Place::Below(above))) => {
+            format!("블록 {} 아래에 블록 {block}{object} 추가합니다.", shown(above))
+        }
+        (_, None) => format!("Adds the block {block}."),
+        (_, Some(Place::On(page))) => {
+            format!("Adds the block {block} to the page {}.", quoted(page))
+        }
+        (_, Some(Place::In(outer))) => format!("Adds the block {block} inside {}.", shown(outer)),
+        (_, Some(Place::Below(above))) => format!("Adds the block {block} below {}.", shown(above)),
+    }
+}
+
+/// The place of a new block, by the text of what is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Place {
+    /// On a page, by its title.
+    On(String),
+    /// Inside of a block.
+    In(String),
+    /// Below a block.
+    Below(String),
+}
+
+/// Says what changing a block will do. It has no old text if the block is not the user's.
+pub(super) fn will_update(old: Option<&str>, new: &str, locale: Locale) -> String {
+    let new = shown(new);
+    let particle = Particle::As.after(&new);
+    match (locale.language(), old.map(shown)) {
+        ("ko", Some(old)) => {
+            let object = Particle::Object.after(&old);
+            format!("블록 {old}{object} {new}{particle} 바꿉니다.")
+        }
+        ("ko", None) => format!("블록을 {new}{particle} 바꿉니다."),
+        (_, Some(old)) => format!("Changes the block {old} to {new}."),
+        (_, None) => format!("Changes a block to {new}."),
+    }
+}
+
+/// Says what appending to a block will do. It has no old text if the block is not the user's.
+pub(super) fn will_append(old: Option<&str>, text: &str, locale: Locale) -> String {
+    let text = shown(text);
+    let object = Particle::Object.after(&text);
+    match (locale.language(), old.map(shown)) {
+        ("ko", Some(old)) => format!("블록 {old}에 {text}{object} 덧붙입니다."),
+        ("ko", None) => format!("블록에 {text}{object} 덧붙입니다."),
+        (_, Some(old)) => format!("Appends {text} to the block {old}."),
+        (_, None) => format!("Appends {text} to a block."),
+    }
+}
+
+fn shown(content: &str) -> String {
+    quoted_up_to(content, SHOWN_CHARS)
+}
+
 fn korean(violation: &NotesViolation) -> String {
     match violation {
         NotesViolation::UnknownPage { name } => {

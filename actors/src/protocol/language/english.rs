@@ -86,6 +86,9 @@ impl English {
                 "The model broke down over this message. From now on the chat goes on without its text."
             }
             Text::Notice(Notice::Unreadable) => "An entry that stood here cannot be read.",
+            Text::Notice(Notice::Forked) => {
+                "This chat goes on from another one. What tools did there stays done; it is recorded in that chat."
+            }
             Text::Notice(Notice::SuggestClear) => "Shall we clear the conversation so far?",
             Text::LeftOut => {
                 "(The text of this message is left out, because the model broke down over it.)"

@@ -77,6 +77,9 @@ impl Language for Korean {
                 "이 메시지를 읽다가 모델이 멈췄습니다. 이제부터는 이 메시지의 내용을 빼고 대화를 이어 갑니다."
             }
             Text::Notice(Notice::Unreadable) => "여기에 있던 내용은 읽을 수 없습니다.",
+            Text::Notice(Notice::Forked) => {
+                "다른 대화에서 이어진 대화입니다. 그 대화에서 도구가 한 일은 그대로 남아 있으며, 기록도 그 대화에 있습니다."
+            }
             Text::Notice(Notice::SuggestClear) => "지난 대화를 정리할까요?",
             Text::LeftOut => "(이 메시지는 모델을 멈추게 하여 내용을 뺐습니다.)",
             Text::Cancelled(reason) => match reason {

@@ -138,6 +138,7 @@ fn every_text_is_there_in_both_languages() {
         Text::Notice(Notice::TurnLeftOut),
         Text::LeftOut,
         Text::Notice(Notice::Unreadable),
+        Text::Notice(Notice::Forked),
         Text::RunTool("x"),
         Text::NotSealed,
     ];

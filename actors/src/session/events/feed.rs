@@ -87,6 +87,8 @@ pub(super) struct Recent {
     pub(super) progress: CallsProgress,
     /// The generation of subscriptions; older ones receive nothing more.
     pub(super) audience: u64,
+    /// Whether all subscriptions have ended, also those that begin later.
+    pub(super) is_closed: bool,
     /// The first event of a turn that goes on without a subscriber so far, and the cursor before
     /// it.
     pub(super) unheard: Option<(u64, EventCursor)>,
@@ -151,6 +153,7 @@ impl Feed {
             thinking: Beginning::default(),
             progress: CallsProgress::default(),
             audience: 0,
+            is_closed: false,
             unheard: None,
             untaken: Vec::new(),
         };
@@ -343,6 +346,12 @@ impl Feed {
     /// Ends every present subscription, so that a dismissed reader receives nothing more.
     pub fn close_subscriptions(&self) {
         self.recent().audience += 1;
+        self.changed.send_replace(());
+    }
+
+    /// Ends every present and later subscription, because there is nothing left to read.
+    pub(in crate::session) fn close(&self) {
+        self.recent().is_closed = true;
         self.changed.send_replace(());
     }
 

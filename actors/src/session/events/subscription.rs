@@ -121,10 +121,14 @@ impl Subscription {
         self.feed.epoch
     }
 
-    /// Returns whether a dismissal has ended the subscription.
+    /// Returns whether a dismissal, or the deletion of the session, has ended the subscription.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.audience < self.feed.recent().audience
+        self.is_over(&self.feed.recent())
+    }
+
+    const fn is_over(&self, recent: &Recent) -> bool {
+        recent.is_closed || self.audience < recent.audience
     }
 
     /// Returns whether the next event comes from the store, where it was read for this reader
@@ -186,7 +190,7 @@ impl Subscription {
 
     fn ready(&mut self) -> Ready {
         let recent = self.feed.recent();
-        if self.audience < recent.audience {
+        if self.is_over(&recent) {
             return Ready::Closed;
         }
         if let Some(event) = self.missed.pop_front() {

@@ -5,6 +5,7 @@
 //! wakes, and passes them to its actor while it is awake.
 //!
 //! - `create` makes a session that does not exist, for the user who opens it first.
+//! - `delete` erases a session that sleeps, for its user. Its slot never wakes again.
 //! - `wake` loads the session, waits for what an earlier actor began, carries out the recovery of
 //!   an open turn, and starts the actor. `place` finds room for it among the awake ones, and
 //!   `refusal` says why it did not wake. `waiting` has the requests that wait for it.
@@ -26,6 +27,7 @@
 
 mod beside;
 pub(super) mod create;
+pub(super) mod delete;
 pub(super) mod go_on;
 pub(super) mod idle;
 pub(super) mod lost;

@@ -12,7 +12,7 @@ pub enum WakeError {
     /// The store could not be read.
     #[error("failed to load the session")]
     Store(#[source] StoreError),
-    /// The session was never opened by this user.
+    /// The session was deleted, or never opened by this user.
     #[error("the session does not exist")]
     Unknown,
     /// Its actor could not be started: the runtime has shut down.
@@ -27,7 +27,7 @@ pub enum WakeError {
 pub(super) fn refuse(request: SessionRequest, cause: &WakeError) {
     request.refuse(match cause {
         WakeError::Store(cause) => Error::Store(cause.clone()),
-        WakeError::Unknown => Error::Store(StoreError::refused(cause.to_string())),
+        WakeError::Unknown => Error::Deleted,
         WakeError::Closed => Error::Closed,
         WakeError::Overloaded(refusal) => Error::Overloaded(*refusal),
     });

@@ -40,6 +40,14 @@ impl<S> RegistryState<S> {
         }
     }
 
+    /// Removes this slot of a session, although it has holders.
+    pub(super) fn remove(&self, session: &SessionId, slot: &S) {
+        let mut slots = self.slots();
+        if slots.get(session).is_some_and(|found| std::ptr::eq(found.as_ptr(), slot)) {
+            slots.remove(session);
+        }
+    }
+
     pub(super) fn idle(&self) -> MutexGuard<'_, IdleLru<Weak<S>>> {
         self.idle.lock().expect("no code under this lock panics")
     }

@@ -51,6 +51,8 @@ pub struct SessionSlot {
     /// Whether a call without a model runs while the session sleeps. The session then has no open
     /// turn.
     has_call_beside: AtomicBool,
+    /// Whether the session was deleted. It does not wake any more, and has left the registry.
+    is_deleted: AtomicBool,
     /// The requests that its actor has taken since it woke.
     taken: AtomicU64,
     max_waiting: usize,
@@ -126,6 +128,7 @@ impl SessionSlot {
             open_writes: TaskTracker::new(),
             turn: TurnMemory::default(),
             has_call_beside: AtomicBool::new(false),
+            is_deleted: AtomicBool::new(false),
             taken: AtomicU64::new(0),
             max_waiting: limits.max_waiting_messages,
             registry: registry.clone(),
@@ -158,13 +161,28 @@ impl SessionSlot {
 
     /// Marks the beginning of work that is not the session's actor's, while the session sleeps. A
     /// later waking waits for its end, and until then no other such work begins. Returns `None` if
-    /// the session is awake, or if earlier work has not ended.
+    /// the session is awake or deleted, or if earlier work has not ended.
     #[must_use]
     pub fn begins_asleep(self: &Arc<Self>) -> Option<Begun> {
         // Under the lock: a later waking finds what began.
         let state = self.state();
         let has_ended = self.open_writes.is_empty() && !self.turn.must_go_on();
-        (has_ended && matches!(*state, SlotState::Asleep)).then(|| self.begins())
+        let may = has_ended && !self.is_deleted() && matches!(*state, SlotState::Asleep);
+        may.then(|| self.begins())
+    }
+
+    /// Returns whether the session was deleted.
+    #[must_use]
+    pub fn is_deleted(&self) -> bool {
+        self.is_deleted.load(Relaxed)
+    }
+
+    /// Marks the session as deleted, for good: it leaves the registry, its subscriptions end, and
+    /// no request wakes it. A session that is opened under its id later has another slot.
+    pub(super) fn mark_deleted(&self) {
+        self.is_deleted.store(true, Relaxed);
+        self.registry.remove(&self.session, self);
+        self.feed.close();
     }
 
     /// Waits until the store has the end of all work that was begun for this slot. It takes no

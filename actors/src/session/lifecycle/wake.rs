@@ -70,7 +70,8 @@ pub async fn open(
                     refused(refusal);
                     debug!(%session, %refusal, "a session sleeps on");
                 }
-                WakeError::Store(_) | WakeError::Unknown | WakeError::Closed => {
+                WakeError::Unknown => debug!(%session, "a session was deleted"),
+                WakeError::Store(_) | WakeError::Closed => {
                     error!(%session, %error, "failed to wake a session");
                 }
             }
@@ -164,8 +165,12 @@ async fn start(
     Ok(())
 }
 
-/// Loads a chat for the user of the slot. Nobody can wake another user's.
+/// Loads a chat for the user of the slot. Nobody can wake another user's, nor, by an old handle, a
+/// later chat with the id of a deleted one.
 async fn load(slot: &SessionSlot, context: &RuntimeContext) -> Result<StoredSession, WakeError> {
+    if slot.is_deleted() {
+        return Err(WakeError::Unknown);
+    }
     let stored = context.store.store().session(slot.session()).await;
     let stored = stored.map_err(WakeError::Store)?;
     stored.filter(|stored| stored.row.user == *slot.user()).ok_or(WakeError::Unknown)

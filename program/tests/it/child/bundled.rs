@@ -19,7 +19,10 @@ use madang::{
     store::SqliteStore,
     tool::{BoxFuture, ToolSpec},
 };
-use madang_toolkits::life;
+use madang_toolkits::{
+    demonstration::{self, Demonstration},
+    life,
+};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -30,9 +33,8 @@ async fn child() -> ChildModel {
     load(ChildOptions::new(env!("CARGO_BIN_EXE_madang")).argument("engine")).await.unwrap()
 }
 
-async fn here() -> LlamaModel {
-    let loading = tokio::task::spawn_blocking(|| LlamaModel::load(madang::model::bundled()));
-    loading.await.unwrap().unwrap()
+async fn here() -> Demonstration<LlamaModel> {
+    tokio::task::spawn_blocking(demonstration::load).await.unwrap().unwrap()
 }
 
 fn asks(text: &str) -> CompletionRequest {
@@ -78,6 +80,7 @@ async fn it_says_the_same_as_in_this_process() {
     let here = here().await;
     let child = child().await;
     assert_eq!(child.info(), here.info());
+    assert_eq!(child.caveats(), here.caveats());
     let tools = asks("").tools;
     assert_eq!(child.unconstrained(&tools), here.unconstrained(&tools));
     let mut ratios = Vec::new();

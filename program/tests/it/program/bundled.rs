@@ -30,6 +30,18 @@ fn the_bundled_model_looks_things_up_and_names_what_it_found() {
 }
 
 #[test]
+fn the_first_words_say_that_it_is_a_demonstration_and_how_another_model_is_taken() {
+    for (locale, words) in [("en", "demonstration model"), ("ko", "데모 모델")] {
+        for engine in ["process", "child"] {
+            let ended = Home::new().run(&["chat", "--locale", locale, "--engine", engine], "");
+            let said: Vec<_> = ended.err.lines().filter(|line| line.contains(words)).collect();
+            let [line] = said[..] else { panic!("not one line: {ended:?}") };
+            assert!(line.contains("--hf OWNER/REPO") && line.contains("--model PATH"), "{line}");
+        }
+    }
+}
+
+#[test]
 fn at_the_end_of_a_long_chat_the_bundled_model_says_what_it_says_at_the_beginning() {
     let last = |before: &[&str]| {
         let said = [before, &["내 습관 보여 줘"]].concat().join("\n");
@@ -86,6 +98,10 @@ fn a_page_of_two_lines_comes_out_of_one_sentence_in_the_database_and_in_a_file()
     ] {
         let home = Home::new();
         let chat = ["chat", "--json", "--locale", locale, "--toolkit", "notes"];
+        // The model makes mistakes, so a person is asked.
+        let (call, _) = call_and_answer(&home.run(&chat, format!("{said}\n")));
+        assert_eq!(call["outcome"]["status"], "cancelled", "{call}");
+        let chat = [&chat[..], &["--confirm", "approve"]].concat();
         let (call, _) = call_and_answer(&home.run(&chat, format!("{said}\n")));
         assert_eq!(call["outcome"]["status"], "ok", "{call}");
         let page = json!({ "pageId": call["outcome"]["data"]["id"] }).to_string();

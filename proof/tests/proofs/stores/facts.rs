@@ -10,6 +10,7 @@ use madang::{
     ledger::{Approval, CallResult, Effect, EffectResolution, ResolvedBy},
     model::Usage,
     session::Imported,
+    store::SessionTitle,
     tool::{CancelReason, ToolOutcome},
 };
 use madang_actors::{
@@ -106,6 +107,15 @@ fn write() -> impl Strategy<Value = Write> {
             let session = session(name);
             if erases { Write::Erased { session } } else { Write::Temporary { session } }
         }),
+        1 => (name(), select(USERS.to_vec()), millis()).prop_map(|(name, owner, millis)| {
+            Write::Deleted { session: session(name), user: user(owner), at: at(millis) }
+        }),
+        1 => (name(), select(USERS.to_vec()), select(vec![None, Some("잠"), Some("plan")]))
+            .prop_map(|(name, owner, title)| Write::Titled {
+                session: session(name),
+                user: user(owner),
+                title: title.and_then(|title| SessionTitle::new(title).ok()),
+            }),
         2 => (name(), 1..=TURNS, select(vec![None, Some("a"), Some("b")]), room())
             .prop_map(|(name, number, key, room)| started_in(name, number, key, room)),
         2 => (name(), 1..=TURNS, millis(), turn_step()).prop_map(|(name, number, millis, step)| {

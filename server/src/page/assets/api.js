@@ -1,9 +1,9 @@
-// Requests to the server: JSON in and out, refusals as errors, and tries that go on until one counts.
+// Requests to the server: JSON in and out, refusals as errors, and retries.
 
-import { read, write } from "./json.js";
+import { readOr, write } from "./json.js";
 import { isOld, proofHeader } from "./proof.js";
 
-/** The server's answer that is no success: status, name and members of its problem. */
+/** A refusal by the server. */
 export class Problem extends Error {
 	constructor(status, body, retryAfter) {
 		super(body.detail || body.title || String(status));
@@ -14,10 +14,10 @@ export class Problem extends Error {
 	}
 }
 
-/** No answer came: the request may or may not have arrived. */
+/** No answer came; the request may have arrived. */
 export class Unreachable extends Error {}
 
-/** Milliseconds after which a request without an answer counts as lost. */
+/** Milliseconds until a request without an answer counts as lost. */
 const TIMEOUT = 30_000;
 const MAX_BACKOFF = 30_000;
 
@@ -26,22 +26,22 @@ let skew = 0;
 export const serverNow = () => Date.now() + skew;
 
 const wakes = new EventTarget();
-/** Ends every pause at once: the network is back, a person looks, or has signed in. */
+/** Ends every pause: the network is back, a person looks, or has signed in. */
 export const wake = () => wakes.dispatchEvent(new Event("wake"));
 
 const refusals = new EventTarget();
-/** Hears when the server no longer knows this browser. */
+/** Hears that the server no longer knows this browser. */
 export const onSignedOut = (hear) => refusals.addEventListener("signed-out", hear);
 export const tellSignedOut = () => refusals.dispatchEvent(new Event("signed-out"));
 
 export async function call(method, path, options = {}) {
-	const { body, key, token, keepalive = false, signal } = options;
-	const headers = { accept: "application/json", ...proofHeader() };
-	// An unsafe method says that it is JSON even without a body: no form of a foreign page can do that.
+	const { body, key, token, keepalive = false, signal, isText = false } = options;
+	const headers = { accept: isText ? "*/*" : "application/json", ...proofHeader() };
+	// No form of a foreign page can send this type.
 	if (method !== "GET") headers["content-type"] = "application/json";
 	if (token) headers.authorization = `Bearer ${token}`;
 	if (key) headers["idempotency-key"] = `"${key}"`;
-	const text = method === "POST" ? write(body ?? {}) : undefined;
+	const text = ["POST", "PATCH"].includes(method) ? write(body ?? {}) : undefined;
 	const signals = [AbortSignal.timeout(TIMEOUT), signal].filter(Boolean);
 	let response;
 	let answer;
@@ -53,23 +53,30 @@ export async function call(method, path, options = {}) {
 		throw new Unreachable(path, { cause });
 	}
 	learnTime(response);
-	const given = parsed(answer);
+	if (isText && response.ok) return answer;
+	const given = readOr(answer);
 	if (response.ok) return given;
 	const problem = new Problem(response.status, given ?? {}, retryAfter(response));
-	// Another tab has signed in meanwhile: what was refused was the login before.
+	// Another tab has signed in meanwhile, and the older login was refused.
 	if (problem.status === 401 && isOld(headers)) return call(method, path, options);
 	if (problem.status === 401 && path !== "v1/login" && !token) tellSignedOut();
 	throw problem;
 }
 
-/** Whether the same request may count later: nothing was decided about it. */
+/** Whether the same request may succeed later. */
 export function isPassing(error) {
 	if (error instanceof Unreachable) return true;
 	if (!(error instanceof Problem)) return false;
 	return error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500 || error.name === "busy";
 }
 
-/** Tries until it counts or is refused for good. After a 401 it waits for a sign-in. */
+/** Why a request has to wait, in a word. */
+export function whyOf({ status, name }) {
+	if (name === "busy") return "busy";
+	return status === 401 ? "signed-out" : status ? "server" : "network";
+}
+
+/** Tries until it succeeds or is refused for good. After a 401 it waits for a sign-in. */
 export async function persist(attempt, { signal, onWait } = {}) {
 	for (let tries = 0; ; tries += 1) {
 		try {
@@ -83,7 +90,7 @@ export async function persist(attempt, { signal, onWait } = {}) {
 	}
 }
 
-/** The pause before the next try: 1 s, doubled up to 30 s, somewhat random. */
+/** The pause before the next try: 1 s, doubled up to 30 s, randomized. */
 export function backoff(tries, random = Math.random()) {
 	return Math.min(MAX_BACKOFF, 1000 * 2 ** tries) * (0.75 + random / 2);
 }
@@ -105,8 +112,9 @@ export function pause(ms, signal) {
 }
 
 export const segment = encodeURIComponent;
+export const pathOf = (session) => `v1/sessions/${segment(session)}`;
+export const linkTo = (session, part = "") => `#/s/${segment(session)}${part && `/${part}`}`;
 
-/** A random id: a UUID, of which a guess finds none. */
 export const newId = () => crypto.randomUUID();
 
 export function retryAfter(response) {
@@ -120,12 +128,4 @@ export function retryAfter(response) {
 export function learnTime(response) {
 	const difference = Date.parse(response.headers.get("date") ?? "") - Date.now();
 	if (!Number.isNaN(difference)) skew = Math.abs(difference) > 2000 ? difference : 0;
-}
-
-function parsed(text) {
-	try {
-		return text ? read(text) : undefined;
-	} catch {
-		return undefined;
-	}
 }

@@ -1,13 +1,14 @@
-// The question before a call runs, as a modal. Only a button that says yes is a yes, and closing is no answer.
+// The question before a call runs. Only a button that says yes is a yes, and closing is no answer.
 
-import { call, persist, segment, serverNow } from "./api.js";
-import { ARMING, announce, button, el, iconButton, isComposing, languageOf, toast } from "./dom.js";
-import { editable, typed, visible } from "./editable.js";
+import { call, persist, segment, serverNow, whyOf } from "./api.js";
+import { ARMING, announce, button, el, icon, iconButton, isComposing, isTouched, languageOf, put, toast } from "./dom.js";
+import { editable, visible } from "./editable.js";
 import { failure, stateOfRow } from "./entries.js";
-import { write } from "./json.js";
+import { fieldsOf, nameOf, textOf } from "./form.js";
+import { Exact, write } from "./json.js";
 import { span, spoken, t, tOr } from "./texts.js";
 
-/** Seconds before the end at which the time left is read out. */
+/** Seconds before the end at which the time is read out. */
 const WARNINGS = [120, 30];
 
 export class ApprovalDialog {
@@ -16,8 +17,9 @@ export class ApprovalDialog {
 	#dialog = null;
 	#request = null;
 	#drafts = {};
+	#parameters = null;
 	#armedAt = 0;
-	/** Whether the end of the question was on the screen: what lies below the fold nobody has agreed to. */
+	/** Whether the end of the question was on the screen: nobody agrees to what was not. */
 	#isRead = false;
 	#watch = null;
 	#timers = [];
@@ -34,7 +36,7 @@ export class ApprovalDialog {
 		return this.#dialog !== null;
 	}
 
-	/** The call that is asked about, or whose answer is on its way though the question was closed. */
+	/** The call whose answer is being sent. */
 	get sending() {
 		return this.#tried?.call ?? null;
 	}
@@ -44,7 +46,7 @@ export class ApprovalDialog {
 		this.close();
 		this.#timers = [];
 		this.#request = request;
-		this.#drafts = { edit: editable(request.arguments), message: "" };
+		this.#drafts = { message: "" };
 		this.#before = document.activeElement;
 		this.#dialog = this.#draw();
 		document.body.append(this.#dialog);
@@ -55,7 +57,7 @@ export class ApprovalDialog {
 		this.#questions.later.delete(request.call);
 	}
 
-	/** Closes it. By a person this is no answer: the question stays, as a bar and in the inbox. */
+	/** Closes it. The question stays, as a bar and in the inbox. */
 	close(isByPerson = false) {
 		if (!this.#dialog) return;
 		if (isByPerson) this.#questions.later.add(this.#request.call);
@@ -66,7 +68,6 @@ export class ApprovalDialog {
 		this.#dialog = this.#request = null;
 		if (this.#before?.isConnected && this.#before !== document.body) this.#before.focus();
 		else document.querySelector("textarea")?.focus();
-		// The bar and the inbox show it again.
 		this.#questions.dispatchEvent(new Event("change"));
 	}
 
@@ -78,21 +79,26 @@ export class ApprovalDialog {
 		}
 	}
 
+	/** The sentence comes first. The arguments are folded only if it names each of them. */
 	#draw() {
 		const { tool, text, consequence } = this.#request;
-		const lang = (words) => languageOf(words, spoken());
-		const later = iconButton("cross", t("ask.later"), { on: { click: () => this.close(true) } });
+		const given = this.#request.arguments;
+		const lang = languageOf(text, spoken());
+		const names = Object.keys(given).sort();
+		const end = el("span.ask-end");
+		const isTold = tells(consequence, given);
+		const list = el("div", { id: "ask-text", tabindex: "0", role: "group", "aria-label": t("ask.text") }, el("dl", names.map((name) => el("div", el("dt", nameOf(name)), el("dd", { lang }, valueOf(given[name]))))), !isTold && end);
 		return el(
-			"dialog",
-			{ class: "ask", role: "alertdialog", closedby: "none", "aria-labelledby": "ask-title", "aria-describedby": "ask-means ask-text", on: { keydown: (event) => this.#key(event), cancel: (event) => event.preventDefault() } },
-			el("div", { class: "head" }, el("h2", { id: "ask-title" }, t("ask.title")), later),
-			el("p", { class: "ask-tool" }, t("ask.tool"), " ", el("code", {}, tool)),
-			el("p", { id: "ask-means", lang: lang(consequence) }, visible(consequence)),
-			el("pre", { id: "ask-text", tabindex: "0", role: "group", "aria-label": t("ask.text"), lang: lang(text) }, text, el("span", { class: "ask-end" })),
-			el("p", { class: "ask-left" }),
-			el("div", { class: "ask-rest", role: "status", hidden: true }, el("p", {}, t("ask.unread")), button("ask.more", () => this.#readOn())),
-			el("div", { class: "ask-step" }),
-			el("p", { class: "ask-problem", role: "alert" }),
+			"dialog.ask",
+			{ role: "alertdialog", closedby: "none", "aria-labelledby": "ask-title", "aria-describedby": "ask-means", on: { keydown: (event) => this.#key(event), cancel: (event) => event.preventDefault() } },
+			el("div.head", el("h2", { id: "ask-title", lang }, visible(consequence || tool)), iconButton("cross", "ask.later", () => this.close(true))),
+			el("p", { id: "ask-means" }, t("ask.title"), " ", el("code", tool)),
+			names.length > 0 && el("details", { open: !isTold }, el("summary", t("ask.text"), icon("down")), list),
+			(isTold || !names.length) && end,
+			el("p.ask-left"),
+			el("div.ask-rest", { role: "status", hidden: true }, el("p", t("ask.unread")), button("ask.more", () => this.#readOn())),
+			el("div.ask-step"),
+			el("p.ask-problem", { role: "alert" }),
 		);
 	}
 
@@ -101,7 +107,7 @@ export class ApprovalDialog {
 		const isPress = event.key === "Enter" || event.key === " ";
 		if (isPress && event.target.tagName === "BUTTON" && (event.repeat || !this.#isArmed())) {
 			event.preventDefault();
-			// While keys come, the moment moves on from which a key counts.
+			// Keys count after a pause without keys.
 			if (!this.#isArmed()) this.#arm();
 		}
 		if (event.key !== "Escape") return;
@@ -111,7 +117,6 @@ export class ApprovalDialog {
 		else this.#choose();
 	}
 
-	/** Looks whether the end of the question is on the screen, past every edge that could hide it. */
 	#watchEnd() {
 		this.#isRead = false;
 		const rest = this.#dialog.querySelector(".ask-rest");
@@ -127,12 +132,13 @@ export class ApprovalDialog {
 		this.#watch.observe(this.#dialog.querySelector(".ask-end"));
 	}
 
-	/** Shows what is below, for whoever has no wheel, and no eyes on the screen. */
 	#readOn() {
-		const text = this.#dialog.querySelector("#ask-text");
-		const before = text.scrollTop;
-		text.scrollTop += text.clientHeight * 0.9;
-		if (text.scrollTop === before) text.querySelector(".ask-end").scrollIntoView({ block: "nearest" });
+		const end = this.#dialog.querySelector(".ask-end");
+		const around = end.parentElement;
+		const before = around.scrollTop;
+		this.#dialog.querySelector("details:has(.ask-end)")?.setAttribute("open", "");
+		around.scrollTop += around.clientHeight * 0.9;
+		if (around.scrollTop === before) end.scrollIntoView({ block: "nearest" });
 	}
 
 	#isArmed() {
@@ -160,7 +166,7 @@ export class ApprovalDialog {
 
 	#step(name, ...children) {
 		this.#dialog.dataset.step = name;
-		this.#dialog.querySelector(".ask-step").replaceChildren(...children);
+		this.#dialog.querySelector(".ask-step").replaceChildren(...children.filter(Boolean));
 		this.#problem("");
 	}
 
@@ -168,15 +174,14 @@ export class ApprovalDialog {
 		this.#step(
 			"choose",
 			el(
-				"div",
-				{ class: "ask-buttons" },
+				"div.ask-buttons",
 				this.#button("ask.no", () => this.#decide({ decision: "deny" }), { class: "no" }),
 				this.#button("ask.no_with", () => this.#denyWith()),
 				this.#button("ask.edit", () => this.#edit()),
 				this.#button("ask.always", () => this.#always()),
 				this.#button("ask.yes", () => this.#decide({ decision: "approve" }), { class: "yes" }),
 			),
-			el("p", { class: "hint" }, t("ask.hint")),
+			!isTouched() && el("p.hint", t("ask.hint")),
 		);
 		this.#arm();
 		this.#dialog.querySelector(".no").focus();
@@ -185,40 +190,45 @@ export class ApprovalDialog {
 	#denyWith() {
 		const message = el("textarea", { id: "ask-message", rows: "3", value: this.#drafts.message, on: { input: () => (this.#drafts.message = message.value) } });
 		const send = () => this.#decide(message.value.trim() ? { decision: "deny_with", message: message.value } : { decision: "deny" });
-		this.#step("deny_with", el("label", { for: "ask-message" }, t("ask.message")), message, el("div", { class: "ask-buttons" }, this.#back(), this.#button("ask.no_send", send, { class: "no" })));
+		this.#step("deny_with", el("label", { for: "ask-message" }, t("ask.message")), message, el("div.ask-buttons", this.#back(), this.#button("ask.no_send", send, { class: "no" })));
 		message.focus();
 	}
 
-	#edit() {
-		const check = () => {
-			this.#drafts.edit = text.value;
-			const found = typed(text.value);
-			this.#wrong(text, "wrong" in found ? [t(`ask.wrong_${found.wrong}`, { line: found.line ?? 1, column: found.column ?? 1 })] : []);
-			return found;
-		};
-		const text = el("textarea", { id: "ask-edit", class: "code", rows: "8", spellcheck: "false", autocapitalize: "off", autocomplete: "off", "aria-describedby": "ask-wrong", value: this.#drafts.edit, on: { input: check } });
+	async #edit(asText = false) {
+		const request = this.#request;
+		const before = this.#drafts.editor;
+		const given = before?.check().value ?? request.arguments;
+		if (!before || asText) {
+			this.#parameters ??= call("GET", "v1/tools").then(({ tools }) => new Map(tools.map((tool) => [tool.name, tool.parameters])));
+			const parameters = asText ? null : await this.#parameters.catch(() => (this.#parameters = null));
+			if (this.#request !== request) return;
+			const editor = fieldsOf(parameters?.get(request.tool), given);
+			this.#drafts = { ...this.#drafts, isForm: Boolean(editor), why: !editor && !asText, editor: editor ?? textOf(given, (wrong) => this.#wrong(wrong)) };
+		}
+		const { editor, isForm, why } = this.#drafts;
 		const run = () => {
-			const found = check();
-			if ("wrong" in found) return text.focus();
-			this.#decide({ decision: "edit", arguments: found.value });
+			const { wrong, value } = editor.check();
+			this.#wrong(wrong);
+			if (wrong) return editor.focus();
+			this.#decide({ decision: "edit", arguments: value });
 		};
 		this.#step(
 			"edit",
-			el("label", { for: "ask-edit" }, t("ask.arguments")),
-			text,
+			why && el("p.hint", t("ask.no_form")),
+			editor.node,
 			el("div", { id: "ask-wrong", class: "wrong", role: "status" }),
-			el("div", { class: "ask-buttons" }, this.#back(), this.#button("ask.run_edited", run, { class: "yes" })),
+			el("div.ask-buttons", this.#back(), isForm && button("ask.json", () => this.#edit(true)), this.#button("ask.run_edited", run, { class: "yes" })),
 		);
 		this.#arm();
-		text.focus();
+		editor.focus();
 	}
 
 	#always() {
 		const back = this.#back();
 		this.#step(
 			"always",
-			el("p", { id: "ask-always" }, t("ask.always_means", { tool: this.#request.tool })),
-			el("div", { class: "ask-buttons", role: "group", "aria-labelledby": "ask-always" }, back, this.#button("ask.always_yes", () => this.#decide({ decision: "approve_always" }), { class: "yes" })),
+			el("p", { id: "ask-always" }, t("ask.always_means", { tool: this.#request.tool }), " ", this.#request.text.split("\n").at(-1)),
+			el("div.ask-buttons", { role: "group", "aria-labelledby": "ask-always" }, back, this.#button("ask.always_yes", () => this.#decide({ decision: "approve_always" }), { class: "yes" })),
 		);
 		this.#arm();
 		announce(t("ask.always_means", { tool: this.#request.tool }), true);
@@ -229,17 +239,15 @@ export class ApprovalDialog {
 		return button("ask.back", () => this.#choose());
 	}
 
-	#wrong(text, lines) {
-		const list = this.#dialog.querySelector("#ask-wrong");
-		list.replaceChildren(lines.length ? el("ul", {}, lines.map((line) => el("li", {}, line))) : "");
-		text.setAttribute("aria-invalid", String(lines.length > 0));
+	#wrong(lines = []) {
+		this.#dialog.querySelector("#ask-wrong").replaceChildren(lines.length ? el("ul", lines.map((line) => el("li", line))) : "");
 	}
 
 	#problem(text) {
 		this.#dialog.querySelector(".ask-problem").textContent = text;
 	}
 
-	/** Sends a decision until it counts or is refused; to say the same twice is to say it once. */
+	/** Sends a decision until it is recorded or refused. Sending it twice is safe. */
 	async #decide(decision) {
 		const request = this.#request;
 		const attempt = { call: request.call };
@@ -249,7 +257,7 @@ export class ApprovalDialog {
 		const path = `v1/approvals/${segment(request.call)}/decision`;
 		const body = { digest: request.digest, ...decision };
 		try {
-			await persist(() => call("POST", path, { body }), { onWait: (error) => isShown() && this.#problem(waitingFor(error)) });
+			await persist(() => call("POST", path, { body }), { onWait: (error) => isShown() && this.#problem(t(`unsent.waits_${whyOf(error)}`)) });
 			announce(t(decision.decision.startsWith("deny") ? "ask.told_no" : "ask.told_yes", { tool: request.tool }));
 			this.#onDecided(request.call);
 		} catch (error) {
@@ -271,13 +279,14 @@ export class ApprovalDialog {
 		if (isShown()) this.#problem(failure(error));
 	}
 
-	/** The question stays open: what does not fit is said beside what was typed. */
+	/** Says what does not fit; the question stays open. */
 	#misfit(error) {
-		const text = this.#dialog.querySelector("#ask-edit");
 		const problems = error.body.problems ?? [];
-		if (!text || !problems.length) return this.#problem(failure(error));
-		this.#wrong(text, problems.map(problemLine));
-		text.focus();
+		const { editor, isForm } = this.#drafts;
+		if (this.#dialog.dataset.step !== "edit" || !problems.length) return this.#problem(failure(error));
+		this.#wrong(problems.map((problem) => problemLine(problem, isForm)));
+		editor.mark(problems.map(({ pointer }) => pointer.split("/")[2]));
+		editor.focus();
 	}
 
 	#busy(isBusy) {
@@ -293,7 +302,7 @@ export class ApprovalDialog {
 		const tell = () => {
 			const line = this.#dialog.querySelector(".ask-left");
 			const words = left() > 0 ? t("ask.left", { time: span(left()) }) : t("ask.expired");
-			if (line.textContent !== words) line.textContent = words;
+			put(line, words);
 			const due = warnings.findIndex((seconds) => left() <= seconds * 1000);
 			if (due >= 0) {
 				warnings.splice(due, 1);
@@ -305,15 +314,26 @@ export class ApprovalDialog {
 	}
 }
 
-/** A problem of changed arguments on one line: the place within them, and the rule in the page's words where it has some. */
-function problemLine({ pointer, detail, rule, expected = [], keys = [] }) {
-	const place = pointer.replace(/^\/arguments/, "");
+/** Whether a sentence names a value, and each value in it, in words of its own. */
+function tells(sentence, value) {
+	if (typeof value === "object" && value !== null && !(value instanceof Exact)) return Object.values(value).every((inner) => tells(sentence, inner));
+	const word = String(value);
+	// A Korean particle follows directly.
+	const goesOn = (next) => IN_WORD.test(next) && (!HANGUL.test(next) || HANGUL.test(word.at(-1)));
+	return ` ${sentence} `.split(word).some((part, at, parts) => at > 0 && !IN_WORD.test(parts[at - 1].at(-1)) && !goesOn(part[0]));
+}
+
+const IN_WORD = /[\p{L}\p{N}_]/u;
+const HANGUL = /\p{Script=Hangul}/u;
+
+const valueOf = (value) => (typeof value === "string" ? visible(value) : editable(value));
+
+/** A problem of changed arguments, in the page's words if it has some. */
+function problemLine({ pointer, detail, rule, expected = [], keys = [] }, isForm) {
+	const path = pointer.replace(/^\/arguments/, "");
+	const place = isForm ? nameOf(path.slice(1)) : path;
 	const shown = [expected].flat().map((value) => (rule === "enum" ? write(value) : String(value)));
 	const words = tOr(`rule.${rule}`, "rule.unknown", { detail, expected: shown.join(", "), keys: keys.join(", ") });
 	return place ? `${place}: ${words}` : words;
 }
 
-function waitingFor(error) {
-	if (error.status === 401) return t("ask.waits_sign_in");
-	return t(error.status ? "ask.waits_server" : "ask.waits_network");
-}

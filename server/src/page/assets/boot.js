@@ -1,4 +1,4 @@
-// Sets the remembered colour scheme before anything is drawn, so that no other one is seen first.
+// Sets the remembered colour scheme before anything is drawn.
 try {
 	const scheme = localStorage.getItem("madang.scheme");
 	if (scheme === "light" || scheme === "dark") document.documentElement.dataset.scheme = scheme;

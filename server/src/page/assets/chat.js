@@ -1,18 +1,18 @@
-// One chat on the screen: its entries in pages, its state in words, the bars above the text box, and the box itself.
+// One chat on the screen: its entries, its state, the bars above the text box, and the box.
 
-import { serverNow } from "./api.js";
+import { call, serverNow } from "./api.js";
 import { Composer } from "./composer.js";
-import { announce, arrange, button, confirmed, el, icon, toast } from "./dom.js";
+import { announce, arrange, button, confirmed, copy, el, icon, put, toast } from "./dom.js";
 import { draw, failure, stateOfCall } from "./entries.js";
 import { plain } from "./markdown.js";
+import { offers } from "./offers.js";
 import { rows, runningTurn } from "./store.js";
-import { span, t } from "./texts.js";
+import { span, spoken, t } from "./texts.js";
 
-/** How many rows are drawn at once; earlier ones on demand. */
 const PAGE = 100;
-/** So near to its end a log is read as it grows. */
+/** This near to its end a log follows as it grows. */
 const NEAR = 80;
-/** A connection that is back sooner was never missed. */
+/** Nobody misses a connection that is back sooner. */
 const PATIENCE = 1200;
 
 export class ChatView {
@@ -23,19 +23,21 @@ export class ChatView {
 	#isAtEnd = true;
 	#beats = [];
 	#off = new AbortController();
+	#goal;
 
-	constructor(app, session) {
+	constructor(app, session, goal) {
 		this.#app = app;
 		this.#session = session;
-		this.composer = new Composer(session?.id ?? "new", { send: (text) => app.send(text), stop: () => this.stop(), composed: () => app.composed() });
-		this.#log = el("div", { class: "log", role: "log", "aria-live": "off", "aria-label": t("chat.log"), tabindex: "0" });
-		this.#banner = el("div", { class: "banner", role: "status" });
-		this.#bars = el("div", { class: "bars" });
+		this.#goal = goal;
+		this.composer = new Composer(session?.id ?? "new", { send: (text) => app.send(text, session?.id), stop: () => this.stop(), composed: () => app.composed() });
+		this.#log = el("div.log", { role: "log", "aria-live": "off", "aria-label": t("chat.log"), tabindex: "0" });
+		this.#banner = el("div.banner", { role: "status" });
+		this.#bars = el("div.bars");
 		this.#newer = el("button", { type: "button", class: "newer", hidden: true, on: { click: () => this.#toEnd() } }, icon("down"), t("chat.newer"));
-		this.#scroll = el("div", { class: "scroll", on: { scroll: () => this.#scrolled() } }, this.#log);
-		this.node = el("section", { class: "chat" }, this.#banner, this.#scroll, el("div", { class: "dock" }, this.#newer, this.#bars, this.composer.node));
+		this.#scroll = el("div.scroll", { on: { scroll: () => this.#scrolled() } }, this.#log);
+		this.node = el("section.chat", this.#banner, this.#scroll, el("div.dock", this.#newer, this.#bars, this.composer.node));
 		if (session) this.#listen(session);
-		this.#draw();
+		this.offered();
 		this.#tellConnection();
 		this.#beats.push(setInterval(() => this.#beat(), 500));
 	}
@@ -55,9 +57,9 @@ export class ChatView {
 		this.composer.focus();
 	}
 
-	/** It stands in the page now: a log is read from its end. */
 	shown() {
-		this.#toEnd();
+		if (this.#goal) this.#draw();
+		if (this.#isAtEnd) this.#toEnd();
 	}
 
 	update() {
@@ -107,6 +109,7 @@ export class ChatView {
 		const kept = new Set(shown.map((row) => row.key));
 		for (const key of this.#drawn.keys()) if (!kept.has(key)) this.#drawn.delete(key);
 		arrange(this.#log, nodes);
+		this.#reach(all);
 		this.#drawBars();
 		const stop = this.#session?.state.stop;
 		this.composer.update({ isRunning: this.isRunning, isStopping: Boolean(stop) });
@@ -114,7 +117,20 @@ export class ChatView {
 		else this.#newer.hidden = false;
 	}
 
-	/** The element of a row: as it was where nothing of the row changed. */
+	/** Goes to the message of the address, once it is there. */
+	#reach(all) {
+		const at = this.#goal && this.node.isConnected ? all.findIndex(({ key }) => key.endsWith(`:${this.#goal}`)) : -1;
+		if (at < 0) return;
+		this.#goal = null;
+		this.#isAtEnd = false;
+		this.#shown = Math.max(this.#shown, all.length - at);
+		this.#draw();
+		const node = this.#drawn.get(all[at].key).node;
+		node.tabIndex = -1;
+		node.scrollIntoView({ block: "center" });
+		node.focus({ preventScroll: true });
+	}
+
 	#node(row) {
 		const before = this.#drawn.get(row.key);
 		if (before && isSame(before.row, row)) return before.node;
@@ -124,7 +140,38 @@ export class ChatView {
 		return node;
 	}
 
+	offered() {
+		this.composer.choose();
+		this.#draw();
+	}
+
+	#asked(turn) {
+		return this.#session.state.entries.findLast((entry) => entry.kind === "user" && (!turn || entry.turn === turn))?.text;
+	}
+
+	/** Sends a text in a new chat that begins with what came before a turn. */
+	async #fork(before, text) {
+		if (this.#isForking) return;
+		this.#isForking = true;
+		try {
+			const { session } = await call("POST", `${this.#session.path}/forks`, { body: { before } });
+			this.#app.send(text, session);
+		} catch (error) {
+			toast(failure(error));
+		}
+		this.#isForking = false;
+	}
+
+	#isForking = false;
+
 	#acts = {
+		copy: ({ text }) => copy(text),
+		edit: async ({ turn, text }) => {
+			const field = el("textarea", { rows: "4", value: text, "aria-label": t("composer.label") });
+			if ((await confirmed("fork", {}, field)) && field.value.trim()) this.#fork(turn, field.value);
+		},
+		again: ({ turn }) => this.#fork(turn, this.#asked(turn)),
+		retry: () => this.#session.send(this.#asked()),
 		takeBack: (key) => this.#session.takeBack(key),
 		editAgain: (key) => this.composer.restore(this.#session.takeBack(key)),
 		clear: () => this.clear(),
@@ -144,31 +191,31 @@ export class ChatView {
 			this.#newer.hidden = this.#isNear();
 			(this.#log.querySelector(".earlier button") ?? this.#log).focus({ preventScroll: true });
 		};
-		return el("div", { class: "earlier" }, el("button", { type: "button", on: { click: show } }, t("chat.earlier", { count })), el("span", {}, t("chat.earlier_left", { count: left })));
+		return el("div.earlier", button("chat.earlier", show, {}, { count }), el("span", t("chat.earlier_left", { count: left })));
 	}
 
 	#empty() {
 		const { is } = this.#session?.connection ?? { is: "new" };
 		if (is === "missing") {
-			return el("div", { class: "empty" }, el("h2", {}, t("state.missing_title")), el("p", {}, t("state.missing")), el("a", { class: "button", href: "#/" }, t("nav.new")));
+			return el("div.empty", el("h2", t("state.missing_title")), el("p", t("state.missing")), el("a.button", { href: "#/" }, t("nav.new")));
 		}
-		if (this.#session && !this.#session.state.isLoaded && !this.#session.isUncreated) return el("p", { class: "aside" }, t("state.loading"));
-		return el("div", { class: "empty" }, el("h2", {}, t("chat.empty_title")), el("p", {}, t("chat.empty")));
+		if (this.#session && !this.#session.state.isLoaded && !this.#session.isUncreated) return el("p.aside", t("state.loading"));
+		const chips = (offers.suggestions[spoken()] ?? []).map((text) => el("button", { type: "button", on: { click: () => this.#app.send(text, this.#session?.id) } }, text));
+		return el("div.empty", el("h2", t("chat.empty_title")), el("p", t("chat.empty")), el("div.chips", chips));
 	}
 
-	/** A question that waits, and a stop that can be undone. */
 	#drawBars() {
 		const bars = [];
 		const stop = this.#session?.state.stop;
 		if (stop && !stop.isSent) {
 			const undo = button("stop.undo", () => this.#undo());
-			bars.push(el("div", { class: "bar", "data-bar": "stop" }, icon("stop"), el("p", {}, t("stop.stopped"), " ", el("span", { class: "aside" }, t("stop.works_on"))), undo, el("span", { class: "left", "aria-hidden": "true" })));
+			bars.push(el("div.bar", { "data-bar": "stop" }, icon("stop"), el("p", t("stop.stopped"), " ", el("span.aside", t("stop.works_on"))), undo, el("span.left", { "aria-hidden": "true" })));
 		} else if (stop) {
-			bars.push(el("div", { class: "bar", "data-bar": "stopping" }, icon("stop"), el("p", {}, t("stop.ending"))));
+			bars.push(el("div.bar", { "data-bar": "stopping" }, icon("stop"), el("p", t("stop.ending"))));
 		}
 		const question = this.#session && this.#app.questions.ofSession(this.#session.id);
 		if (question && !stop) bars.push(this.#questionBar(question));
-		// The same bar stays, so that its button keeps the focus.
+		// The same bar keeps its focus.
 		const names = (list) => [...list].map((bar) => bar.dataset.bar).join(" ");
 		if (names(bars) === names(this.#bars.children)) return;
 		this.#bars.replaceChildren(...bars);
@@ -178,7 +225,7 @@ export class ChatView {
 	#questionBar(question) {
 		const look = button("chat.look", () => this.#app.look(question.call), { class: "look" });
 		const words = this.#app.dialog.sending === question.call ? "bar.sending" : this.#app.canDecide ? "bar.waits" : "bar.elsewhere";
-		return el("div", { class: "bar asked", "data-bar": `question:${question.call}:${words}` }, icon("ask"), el("p", {}, t(words), " ", el("code", {}, question.tool)), el("span", { class: "left" }), this.#app.canDecide && look);
+		return el("div.bar.asked", { "data-bar": `question:${question.call}:${words}` }, icon("ask"), el("p", t(words), " ", el("code", question.tool)), el("span.left"), this.#app.canDecide && look);
 	}
 
 	#undo() {
@@ -187,7 +234,6 @@ export class ChatView {
 		this.composer.focus();
 	}
 
-	/** What changes with time alone: seconds left, in the bars and until the next try. */
 	#beat() {
 		const { stop } = this.#session?.state ?? {};
 		const left = this.#bars.querySelector("[data-bar=stop] .left");
@@ -199,7 +245,7 @@ export class ChatView {
 		if (next) next.textContent = t("state.next_try", { time: span(Math.max(0, this.#session.connection.until - Date.now())) });
 	}
 
-	/** The connection in words: in the header always, as a banner where it takes longer. */
+	/** Says the state in the header, and in a banner if it takes longer. */
 	#tellConnection() {
 		const connection = this.#session?.connection ?? { is: "new" };
 		this.#app.tellStatus(connection);
@@ -222,7 +268,7 @@ export class ChatView {
 		const isSame = this.#banner.firstElementChild?.dataset.why === why;
 		if (!isSame) {
 			const again = button("state.try_now", () => this.#app.tryNow());
-			this.#banner.replaceChildren(el("div", { "data-why": why }, icon("warn"), el("p", {}, t(`state.${why}`), " ", el("span", { class: "next", "aria-hidden": "true" })), again));
+			this.#banner.replaceChildren(el("div", { "data-why": why }, icon("warn"), el("p", t(`state.${why}`), " ", el("span.next", { "aria-hidden": "true" })), again));
 		}
 		this.#beat();
 	}
@@ -249,13 +295,13 @@ function isSame(before, row) {
 	return names.length === Object.keys(before).length && names.every((name) => before[name] === row[name]);
 }
 
-/** What is read out of an event: finished messages and ends of tools, no pieces. */
+/** What is read out: finished messages and ends of tools, no pieces. */
 function words(item) {
 	switch (item.type) {
 		case "model_message":
-			return t("said.model", { text: plain(item.text) });
+			return `${t("chat.by_model")}: ${plain(item.text)}`;
 		case "tool_call_ended":
-			return t("said.call", { tool: item.name, state: stateOfCall(item).words });
+			return `${item.name}: ${stateOfCall(item).words}`;
 		case "error":
 		case "system_notice":
 		case "tool_call_resolved":

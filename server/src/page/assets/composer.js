@@ -1,7 +1,8 @@
-// Where a person types: grows to eight lines, keeps its draft, and knows when a key is a part of a letter.
+// Where a person types. It grows to eight lines and keeps its draft.
 
-import { el, icon, isComposing } from "./dom.js";
-import { keep, kept } from "./session.js";
+import { el, icon, isComposing, isTouched, put } from "./dom.js";
+import { chosenModel, offers } from "./offers.js";
+import { ofBrowser, ofTab } from "./storage.js";
 import { t } from "./texts.js";
 
 const MAX_LINES = 8;
@@ -12,7 +13,7 @@ export class Composer {
 	#acts;
 
 	constructor(draft, acts) {
-		this.#draft = `madang.draft.${draft}`;
+		this.#draft = `draft:${draft}`;
 		this.#acts = acts;
 		this.#text = el("textarea", {
 			id: "say",
@@ -20,7 +21,7 @@ export class Composer {
 			"aria-describedby": "say-hint",
 			autocomplete: "off",
 			enterkeyhint: "send",
-			value: kept(this.#draft) ?? "",
+			value: ofTab.get(this.#draft) ?? "",
 			on: {
 				input: () => this.#changed(),
 				keydown: (event) => this.#key(event),
@@ -31,9 +32,10 @@ export class Composer {
 				},
 			},
 		});
-		this.#button = el("button", { type: "submit", class: ["square", "send"] });
-		this.#hint = el("p", { id: "say-hint", class: "hint" });
-		this.node = el("form", { class: "composer", on: { submit: (event) => this.#submit(event) } }, el("label", { class: "unseen", for: "say" }, t("composer.label")), el("div", { class: "box" }, this.#text, this.#button), this.#hint);
+		this.#button = el("button.square.send", { type: "submit" });
+		this.#hint = el("p.hint", { id: "say-hint" });
+		this.#models = el("div");
+		this.node = el("form.composer", { on: { submit: (event) => this.#submit(event) } }, el("label.unseen", { for: "say" }, t("composer.label")), el("div.box", this.#text, this.#button), el("div.under", this.#hint, this.#models));
 		this.update({ isRunning: false, isStopping: false });
 		queueMicrotask(() => this.#grow());
 	}
@@ -41,16 +43,25 @@ export class Composer {
 	#text;
 	#button;
 	#hint;
+	#models;
 
 	focus() {
 		this.#text.focus();
 	}
 
-	/** Puts a text back that was not sent, before what is typed since. */
+	/** Puts a text back, before what was typed since. */
 	restore(text) {
 		this.#text.value = this.#text.value ? `${text}\n${this.#text.value}` : text;
 		this.#changed();
 		this.focus();
+	}
+
+	/** Lets a person choose a model, if there are several. The first is the server's choice. */
+	choose() {
+		const { models } = offers;
+		const chosen = chosenModel();
+		const select = el("select", { "aria-label": t("composer.model"), on: { change: () => ofBrowser.set("model", select.value) } }, models.map((name) => el("option", { value: name, selected: name === chosen }, name)));
+		this.#models.replaceChildren(models.length > 1 ? select : "");
 	}
 
 	update({ isRunning, isStopping }) {
@@ -64,14 +75,13 @@ export class Composer {
 			this.#button.title = t(name);
 			this.#button.replaceChildren(icon(isRunning ? "stop" : "send"));
 		}
-		const words = t(isRunning ? "composer.hint_running" : "composer.hint");
-		if (this.#hint.textContent !== words) this.#hint.textContent = words;
+		put(this.#hint, isTouched() ? "" : t(isRunning ? "composer.hint_running" : "composer.hint"));
 	}
 
 	#key(event) {
 		if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
-		// On a screen that is touched, Enter is the only way to begin a line; the button sends.
-		if (matchMedia("(pointer: coarse)").matches) return;
+		// On a touch screen only Enter begins a line; the button sends.
+		if (isTouched()) return;
 		event.preventDefault();
 		this.#submit(event);
 	}
@@ -86,11 +96,10 @@ export class Composer {
 	}
 
 	#changed() {
-		keep(this.#draft, this.#text.value || null);
+		ofTab.set(this.#draft, this.#text.value || null);
 		this.#grow();
 	}
 
-	/** Grows by its content where the browser does not do so by itself. */
 	#grow() {
 		if (CSS.supports("field-sizing", "content")) return;
 		const lines = this.#text.value.split("\n").length;

@@ -1,6 +1,6 @@
 // Builds elements. Whatever is a text becomes a text node, so no text is ever read as markup.
 
-import { t } from "./texts.js";
+import { t, tOr } from "./texts.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -16,44 +16,66 @@ const ICONS = {
 	work: "M10 3v3M10 14v3M3 10h3M14 10h3M5 5l2 2M13 13l2 2M5 15l2-2M13 7l2-2",
 	down: "M5 8l5 5 5-5",
 	ledger: "M5 3.5h10v13H5zM8 7h4M8 10h4M8 13h2",
+	copy: "M7 7h9.5v9.5H7zM4 13H3.5V3.5H13V4",
+	edit: "M4 16l.8-3.4L13.5 4 16 6.5l-8.6 8.7z",
+	again: "M15.5 8A6 6 0 1 0 16 11.5M15.8 4v4h-4",
+	more: "M4.5 10h.1M10 10h.1M15.4 10h.1",
 	inbox: "M3.5 11 5.5 4.5h9L16.5 11v4.5h-13zM3.5 11h4l1 2h3l1-2h4",
 };
 
 const IS_PROPERTY = new Set(["value", "disabled", "checked", "hidden", "open", "selected", "readOnly"]);
 
-/** Makes an element. `on` has listeners by type, `class` may be a list, and what is missing or false sets nothing. */
-export function el(tag, props, ...children) {
+/**
+ * Makes an element, such as `"p.aside"`. Of its optional properties, `on` has listeners by type, `class` may be a list, and
+ * what is missing or false sets nothing.
+ */
+export function el(name, ...given) {
+	const [tag, ...classes] = name.split(".");
 	const node = document.createElement(tag);
-	for (const [name, value] of Object.entries(props ?? {})) {
-		if (value === undefined || value === null || value === false) continue;
+	const props = given[0]?.constructor === Object ? given.shift() : {};
+	const all = [...classes, props.class].flat().filter(Boolean);
+	if (all.length) node.className = all.join(" ");
+	for (const [name, value] of Object.entries(props)) {
+		if (name === "class" || value === undefined || value === null || value === false) continue;
 		if (name === "on") for (const [type, hear] of Object.entries(value)) node.addEventListener(type, hear);
-		else if (name === "class") node.className = Array.isArray(value) ? value.filter(Boolean).join(" ") : value;
 		else if (IS_PROPERTY.has(name)) node[name] = value;
 		else node.setAttribute(name, value === true ? "" : String(value));
 	}
-	node.append(...children.flat(3).filter((child) => child !== undefined && child !== null && child !== false));
+	node.append(...given.flat(3).filter((child) => child !== undefined && child !== null && child !== false));
 	return node;
 }
 
-/** Makes an icon; it says nothing, so its button has a name in words. */
 export function icon(name) {
 	const svg = document.createElementNS(SVG, "svg");
-	for (const [key, value] of Object.entries({ viewBox: "0 0 20 20", class: "icon", "aria-hidden": "true", focusable: "false" })) svg.setAttribute(key, value);
+	for (const [key, value] of Object.entries({ viewBox: "0 0 20 20", class: "icon", "aria-hidden": "true" })) svg.setAttribute(key, value);
 	const path = document.createElementNS(SVG, "path");
 	path.setAttribute("d", ICONS[name]);
 	svg.append(path);
 	return svg;
 }
 
-export function button(key, press, props) {
-	return el("button", { type: "button", ...props, on: { click: press } }, t(key));
+export function button(key, press, props, values) {
+	return el("button", { type: "button", ...props, on: { click: press } }, t(key, values));
 }
 
-export function iconButton(name, label, props) {
-	return el("button", { type: "button", "aria-label": label, title: label, ...props, class: ["plain", "square", props?.class] }, icon(name));
+export function iconButton(name, key, press, props) {
+	return el("button", { type: "button", "aria-label": t(key), title: t(key), ...props, class: ["plain", "square", props?.class], on: { click: press } }, icon(name));
 }
 
-/** Gives nodes to a parent and moves none that is at its place, so that focus and selection stay. */
+/** Writes other words. The same words stay, so that nobody hears them twice. */
+export function put(node, words) {
+	if (node.textContent !== words) node.textContent = words;
+}
+
+export function modal(props, ...children) {
+	const dialog = el("dialog", props, children);
+	dialog.addEventListener("close", () => dialog.remove());
+	document.body.append(dialog);
+	dialog.showModal();
+	return dialog;
+}
+
+/** Puts nodes into a parent. Those in their place are not moved, and keep focus and selection. */
 export function arrange(parent, nodes) {
 	let at = parent.firstChild;
 	for (const node of nodes) {
@@ -67,10 +89,9 @@ export function arrange(parent, nodes) {
 	}
 }
 
-/** Whether a key is a part of composing a letter, and so means nothing else. */
 export const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
-/** Guesses the language of a text by its letters; none where it is that of the page. */
+/** The language of a text by its letters; none if it is the page's. */
 export function languageOf(text, page) {
 	let found = null;
 	if (/\p{Script=Hangul}/u.test(text)) found = "ko";
@@ -78,46 +99,54 @@ export function languageOf(text, page) {
 	return found === page ? null : found;
 }
 
-/** Tells readers of a screen something, without moving the focus. */
+/** Tells screen readers something. */
 export function announce(text, isUrgent = false) {
 	const region = document.getElementById(isUrgent ? "urgent" : "polite");
 	if (!region || !text) return;
-	// Old lines go, so that the page does not grow; each new one is an addition, and so is read.
+	// Old lines go, so that the page does not grow.
 	while (region.childElementCount > 4) region.firstChild.remove();
-	region.append(el("p", {}, text));
+	region.append(el("p", text));
 }
 
-/** Shows a sentence for a while, and reads it out; what it says stands elsewhere too. */
+export async function copy(text) {
+	try {
+		await navigator.clipboard.writeText(text);
+		toast(t("act.copied"));
+	} catch {
+		toast(t("act.not_copied"));
+	}
+}
+
+/** On a touch screen no keys are hinted at. */
+export const isTouched = () => matchMedia("(pointer: coarse)").matches;
+
+/** Shows a sentence for a while, and reads it out. */
 export function toast(text) {
 	const region = document.getElementById("toasts");
 	if (!region) return;
-	const note = el("p", { class: "toast" }, text);
+	const note = el("p.toast", text);
 	region.append(note);
 	setTimeout(() => note.remove(), 8000);
 }
 
-/** A key or click that was on its way when a question came up is none for it. */
+/** Milliseconds in which a key or click was not meant for a new question. */
 export const ARMING = 700;
 
-/** Asks once more before something that cannot be taken back, in the words of a room; gives whether it may be. */
-export function confirmed(room, values) {
+/** Asks once more in the words of a room, above an optional field. */
+export function confirmed(room, values, field) {
 	return new Promise((resolve) => {
 		const end = (value) => () => dialog.close(value);
-		const yes = el("button", { type: "button", class: "yes", disabled: true, on: { click: end("yes") } }, t(`${room}.yes`, values));
-		const no = el("button", { type: "button", class: "no", autofocus: true, on: { click: end("no") } }, t(`${room}.no`, values));
-		const dialog = el(
-			"dialog",
-			{ class: "small", role: "alertdialog", "aria-labelledby": "sure-title", "aria-describedby": "sure-text" },
+		const yes = el("button.yes", { type: "button", disabled: true, on: { click: end("yes") } }, tOr(`${room}.yes`, `menu.${room}`, values));
+		const no = el("button.no", { type: "button", autofocus: true, on: { click: end("no") } }, tOr(`${room}.no`, "menu.cancel", values));
+		field?.addEventListener("keydown", (event) => event.key === "Enter" && !event.shiftKey && !isComposing(event) && yes.click());
+		const dialog = modal(
+			{ class: "small", role: "alertdialog", "aria-labelledby": "sure-title", "aria-describedby": "sure-text", on: { close: () => resolve(dialog.returnValue === "yes") } },
 			el("h2", { id: "sure-title" }, t(`${room}.title`, values)),
 			el("p", { id: "sure-text" }, t(`${room}.text`, values)),
-			el("div", { class: "ask-buttons" }, no, yes),
+			field,
+			el("div.ask-buttons", no, yes),
 		);
-		dialog.addEventListener("close", () => {
-			dialog.remove();
-			resolve(dialog.returnValue === "yes");
-		});
-		document.body.append(dialog);
-		dialog.showModal();
+		field?.focus();
 		setTimeout(() => (yes.disabled = false), ARMING);
 	});
 }

@@ -1,22 +1,21 @@
-// Arguments as a text that a person can change: JSON in which no character is invisible. Pure.
+// Arguments as JSON that a person can change, in which no character is invisible. Pure.
 
 import { Exact, NotJson, read, write } from "./json.js";
 
-/** Letters that Unicode counts as visible though they are not: fillers, selectors, joiners. */
+/** Fillers, selectors and joiners that Unicode counts as visible. */
 const BLANK = /[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\ufff8\u{16fe4}\u{1d159}\u{e0000}-\u{e0fff}]/u;
 const HIDDEN = /[\p{C}\p{Zl}\p{Zp}\p{M}]|(?! )\p{Zs}/u;
 
-/** Writes a value over several lines; what an eye would not see is escaped as JSON does it. */
 export function editable(value) {
 	return visible(write(value, true));
 }
 
-/** Writes what an eye would not see in a text as JSON escapes it. */
+/** Escapes what an eye would not see, as JSON does. */
 export function visible(text) {
 	return [...text].map((letter) => (letter !== "\n" && (HIDDEN.test(letter) || BLANK.test(letter)) ? escaped(letter) : letter)).join("");
 }
 
-/** Writes a text to be read, such as a result: accents, spaces and the sign of an emoji stay as they are. */
+/** The same for a text to be read: accents, spaces and emoji stay. */
 export function shown(text) {
 	const isHidden = (letter) => letter !== "\ufe0f" && (BLANK.test(letter) || /[\p{C}\p{Zl}\p{Zp}]/u.test(letter));
 	return text.replace(/[^\x20-\x7e\n\t]/gu, (letter) => (isHidden(letter) ? escaped(letter) : letter));
@@ -26,14 +25,13 @@ function escaped(letter) {
 	return letter.split("").map((unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
 }
 
-/** Reads what was typed: the arguments, or what is wrong with the text and in which line. */
+/** Reads what was typed: the arguments, or what is wrong and where. */
 export function typed(text) {
 	let value;
 	try {
 		value = read(text);
 	} catch (error) {
 		if (!(error instanceof NotJson)) throw error;
-		// Line and column, from 1: browsers no longer say them.
 		const before = text.slice(0, error.at);
 		return { wrong: "json", line: before.split("\n").length, column: before.length - before.lastIndexOf("\n") };
 	}

@@ -1,16 +1,16 @@
-// Reads an event stream by `fetch`. It goes on where it was cut, with growing pauses, and gives up only on 401 and 404.
+// Reads an event stream by `fetch`, continues where it was cut, and gives up only on 401 and 404.
 
 import { backoff, learnTime, pause, retryAfter, tellSignedOut } from "./api.js";
 import { read as readJson } from "./json.js";
 import { isOld, proofHeader } from "./proof.js";
 
-/** The server says something every 15 s; so much silence means that the connection is dead. */
+/** The server sends something every 15 s. After this silence the connection is dead. */
 const SILENCE = 45_000;
-/** A look at a stream ends when so long nothing came, and in any case after the second time. */
+/** A look at a stream ends after such a silence, or after the second time. */
 const LOOK_QUIET = 300;
 const LOOK_MAX = 1500;
 
-/** Cuts what arrives into frames. Pure: text in, frames out. */
+/** Cuts text into frames. */
 export class FrameReader {
 	#rest = "";
 
@@ -40,9 +40,8 @@ function frame(block) {
 }
 
 /**
- * Follows a stream until the signal. `hear` gets each item, `place` the id behind which to go on, and `tell` the state:
- * `is` is connecting, live, waiting (with `why` and `until`), signed-out, missing or lost-place. With `isLook` it only
- * takes what has come, and returns after a while.
+ * Follows a stream until the signal. `hear` gets each item, `place` the id after which to continue, and `tell` the state:
+ * `is` is connecting, live, waiting (with `why` and `until`), signed-out, missing or lost-place. `isLook` reads now and then.
  */
 export async function follow({ path, after, hear, place, tell, signal, isLook = false, lookEvery = 3000 }) {
 	let last = after;
@@ -50,7 +49,7 @@ export async function follow({ path, after, hear, place, tell, signal, isLook = 
 	const onFrame = ({ id, data }) => {
 		const item = readJson(data);
 		hear(item);
-		// Only behind what was heard: what fails on the way comes again.
+		// Only after it was handled: an item that fails comes again.
 		if (id) {
 			last = id;
 			place?.(id);
@@ -72,7 +71,7 @@ export async function follow({ path, after, hear, place, tell, signal, isLook = 
 				return tell({ is: "signed-out" });
 			}
 			if (response.status === 404) return tell({ is: "missing" });
-			// Another database or time: only what is stored now tells where to begin.
+			// Another database: the snapshot tells where to begin.
 			if (response.status === 409 || response.status === 400) return tell({ is: "lost-place" });
 			if (response.ok) {
 				tell({ is: "live" });
@@ -96,7 +95,7 @@ export async function follow({ path, after, hear, place, tell, signal, isLook = 
 	}
 }
 
-/** Reads a body to its end; gives how long to wait, and why. */
+/** Reads a body to its end; returns how long to wait, and why. */
 async function read(response, onFrame, signal, isLook) {
 	const frames = new FrameReader();
 	const reader = response.body.getReader();
@@ -126,7 +125,7 @@ async function read(response, onFrame, signal, isLook) {
 	}
 }
 
-/** What a promise gives in time, else nothing. */
+/** The value of a promise, or nothing after a while. */
 function within(promise, ms) {
 	return new Promise((resolve, reject) => {
 		const timer = setTimeout(resolve, ms);

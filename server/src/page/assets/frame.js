@@ -1,4 +1,4 @@
-// What stands around the views: the side and its drawer, the ways past it, and where sentences are read out.
+// What is around the views: the side and its drawer, and where sentences are read out.
 
 import { button, el } from "./dom.js";
 
@@ -26,12 +26,11 @@ export class Frame {
 
 	draw() {
 		const skip = button("nav.skip", this.#skip, { class: "skip" });
-		const scrim = el("div", { class: "scrim", on: { click: () => this.drawer(false) } });
-		const region = (id, live) => el("div", { id, class: "unseen", "aria-live": live, "aria-atomic": "false" });
+		const scrim = el("div.scrim", { on: { click: () => this.drawer(false) } });
+		const region = (id, live) => el("div", { id, class: "unseen", "aria-live": live });
 		document.body.replaceChildren(skip, this.#app, scrim, region("polite", "polite"), region("urgent", "assertive"), el("div", { id: "toasts", role: "status" }));
 	}
 
-	/** Puts a side beside the views; none before a sign-in. */
 	side(node) {
 		this.#side?.remove();
 		this.#side = node;
@@ -40,7 +39,7 @@ export class Frame {
 		this.drawer(false);
 	}
 
-	/** Opens or closes the side where the screen is too narrow for both. */
+	/** Opens or closes the side on a narrow screen. */
 	drawer(isOpen) {
 		const wasOpen = this.isOpen;
 		document.body.classList.toggle("drawer", isOpen);

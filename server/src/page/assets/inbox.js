@@ -1,19 +1,21 @@
 // The questions that wait in all chats, and whether a notification tells of them.
 
-import { serverNow } from "./api.js";
-import { arrange, el, icon } from "./dom.js";
+import { linkTo, serverNow } from "./api.js";
+import { arrange, button, el, icon, put } from "./dom.js";
+import { visible } from "./editable.js";
+import { ofBrowser } from "./storage.js";
 import { span, t } from "./texts.js";
 
 export class InboxView {
 	#app;
-	#list = el("ul", { class: "questions" });
-	#empty = el("div", { class: "empty" }, el("h2", {}, t("inbox.empty_title")), el("p", {}, t("inbox.empty")));
+	#list = el("ul.questions");
+	#empty = el("div.empty", el("h2", t("inbox.empty_title")), el("p", t("inbox.empty")));
 	#beat;
 	#drawn = new Map();
 
 	constructor(app) {
 		this.#app = app;
-		this.node = el("section", { class: "page" }, el("div", { class: "scroll", tabindex: "0" }, el("div", { class: "sheet" }, el("p", { class: "lead" }, t(app.canDecide ? "inbox.lead" : "inbox.no_scope")), this.#list, this.#empty, this.#notifications())));
+		this.node = el("section.page", el("div.scroll", { tabindex: "0" }, el("div.sheet", el("p.lead", t(app.canDecide ? "inbox.lead" : "inbox.no_scope")), this.#list, this.#empty, this.#notifications())));
 		this.update();
 		this.#beat = setInterval(() => this.#tell(), 1000);
 	}
@@ -43,18 +45,18 @@ export class InboxView {
 		return el(
 			"li",
 			{ "data-call": request.call },
-			el("div", {}, el("p", {}, icon("ask"), el("code", {}, request.tool)), el("p", { class: "aside" }, el("a", { href: `#/s/${encodeURIComponent(request.session)}` }), " · ", el("span", { class: "left" }))),
-			el("button", { type: "button", class: "look", on: { click: () => this.#app.look(request.call) } }, t("chat.look")),
+			el("div", el("p", icon("ask"), visible(request.consequence)), el("p.aside", el("code", request.tool), " · ", el("a", { href: linkTo(request.session) }), " · ", el("span.left"))),
+			button("chat.look", () => this.#app.look(request.call), { class: "look" }),
 		);
 	}
 
-	/** Writes what changes: the time that is left, and the title of a chat, which may come later. */
+	/** Writes what changes: the time left, and titles that come later. */
 	#tell() {
 		for (const { call, session, tool, expires_at } of this.#app.questions.open) {
 			const [link, left, look] = this.#drawn.get(call)?.querySelectorAll("a, .left, button") ?? [];
 			if (!link) continue;
 			const chat = this.#app.titleOf(session);
-			if (link.textContent !== chat) link.textContent = chat;
+			put(link, chat);
 			look.ariaLabel = t("inbox.look_at", { tool, chat });
 			left.textContent = t("ask.left", { time: span(Math.max(0, expires_at - serverNow())) });
 		}
@@ -67,12 +69,12 @@ export class InboxView {
 			box.checked = await notifications.set(box.checked);
 			state.textContent = notifications.isRefused ? t("inbox.notify_refused") : "";
 		} } });
-		const state = el("p", { class: "aside", role: "status" });
-		return el("div", { class: "notify" }, el("label", { for: "notify" }, box, t("inbox.notify")), state);
+		const state = el("p.aside", { role: "status" });
+		return el("div.notify", el("label", { for: "notify" }, box, t("inbox.notify")), state);
 	}
 }
 
-/** Notifications, only where a person switched them on, and only while no tab is looked at. */
+/** Notifications, if a person switched them on and looks at no tab. */
 export class Notifications {
 	isPossible = typeof Notification !== "undefined";
 
@@ -81,16 +83,16 @@ export class Notifications {
 	}
 
 	get isOn() {
-		return this.isPossible && Notification.permission === "granted" && localStorage.getItem("madang.notify") === "on";
+		return this.isPossible && Notification.permission === "granted" && ofBrowser.get("notify") === "on";
 	}
 
 	async set(isWanted) {
-		localStorage.setItem("madang.notify", isWanted ? "on" : "off");
+		ofBrowser.set("notify", isWanted ? "on" : "off");
 		if (isWanted && Notification.permission === "default") await Notification.requestPermission();
 		return this.isOn;
 	}
 
-	/** Tells of a question by the tool's name alone: other people see a locked screen. */
+	/** Names only the tool, because others see a locked screen. */
 	tell(request, onClick) {
 		if (!this.isOn || document.visibilityState === "visible") return;
 		const note = new Notification(t("inbox.notification"), { body: request.tool, tag: `madang.${request.call}` });

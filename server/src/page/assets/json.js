@@ -1,8 +1,7 @@
-// Reads and writes JSON so that every digit of every number stays. Pure, and the one place that knows how.
-//
-// A number of the page has 53 bits: of an id with more, the last digits would be others on the screen and in an edit.
+// Reads and writes JSON so that every digit of every number stays. JavaScript's numbers would change the last digits of
+// a long id, on the screen and in an edit.
 
-/** A number that JavaScript would write in other letters, as it stands in its source. */
+/** A number that JavaScript would write differently, as it was written. */
 export class Exact {
 	constructor(text) {
 		this.text = text;
@@ -18,7 +17,7 @@ export class Exact {
 	}
 }
 
-/** Tells that a text is no JSON, and where the first token begins that JSON does not have there. */
+/** A text is not JSON from this place on. */
 export class NotJson extends Error {
 	constructor(at) {
 		super(String(at));
@@ -31,7 +30,7 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const WORD = /true|false|null/y;
 const WORDS = { true: true, false: false, null: null };
 
-/** Deeper than the server reads; a value within can be walked without running out of stack. */
+/** Deeper than the server reads, and shallow enough for the stack. */
 const MAX_DEPTH = 256;
 
 /** Reads a value; throws `NotJson`. */
@@ -43,12 +42,21 @@ export function read(text) {
 		at += found?.length ?? 0;
 		return found;
 	};
-	/** The string that begins here; its own escapes are left to the browser. */
+	const is = (letter) => {
+		take(BLANK);
+		const isThere = text[at] === letter;
+		if (isThere) at += 1;
+		return isThere;
+	};
+	const need = (isThere) => {
+		if (!isThere) throw new NotJson(at);
+	};
+	/** The string that begins here; the browser reads its escapes. */
 	const string = () => {
 		let end = at;
 		do {
 			end = text.indexOf('"', end + 1);
-			if (end < 0) throw new NotJson(at);
+			need(end >= 0);
 		} while (isEscaped(text, end));
 		try {
 			const found = JSON.parse(text.slice(at, end + 1));
@@ -63,62 +71,49 @@ export function read(text) {
 		const digits = take(NUMBER);
 		if (digits) return String(Number(digits)) === digits ? Number(digits) : new Exact(digits);
 		const word = take(WORD);
-		if (!word) throw new NotJson(at);
+		need(word);
 		return WORDS[word];
 	};
-	const open = [];
-	for (;;) {
+	/** What is between two brackets. */
+	const list = (made, end, depth, add) => {
+		if (is(end)) return made;
+		need(depth < MAX_DEPTH);
+		do add(made);
+		while (is(","));
+		need(is(end));
+		return made;
+	};
+	const member = (depth) => (object) => {
 		take(BLANK);
-		let value;
-		if (text[at] === "{" || text[at] === "[") {
-			const isObject = text[at] === "{";
-			value = isObject ? {} : [];
-			at += 1;
-			take(BLANK);
-			if (text[at] !== (isObject ? "}" : "]")) {
-				if (open.length === MAX_DEPTH) throw new NotJson(at);
-				open.push({ value, key: isObject ? key() : null });
-				continue;
-			}
-			at += 1;
-		} else value = scalar();
-		// A value is whole: it goes where it belongs, and closes what ends behind it.
-		for (;;) {
-			take(BLANK);
-			const around = open.at(-1);
-			if (!around) {
-				if (at < text.length) throw new NotJson(at);
-				return value;
-			}
-			const isObject = around.key !== null;
-			if (isObject) put(around.value, around.key, value);
-			else around.value.push(value);
-			if (text[at] === ",") {
-				at += 1;
-				take(BLANK);
-				if (isObject) around.key = key();
-				break;
-			}
-			if (text[at] !== (isObject ? "}" : "]")) throw new NotJson(at);
-			at += 1;
-			value = open.pop().value;
-		}
-	}
-	function key() {
-		if (text[at] !== '"') throw new NotJson(at);
+		need(text[at] === '"');
 		const name = string();
-		take(BLANK);
-		if (text[at] !== ":") throw new NotJson(at);
-		at += 1;
-		return name;
-	}
+		need(is(":"));
+		put(object, name, value(depth + 1));
+	};
+	const value = (depth) => {
+		if (is("{")) return list({}, "}", depth, member(depth));
+		if (is("[")) return list([], "]", depth, (array) => array.push(value(depth + 1)));
+		return scalar();
+	};
+	const found = value(0);
+	take(BLANK);
+	need(at === text.length);
+	return found;
 }
 
-/** Whether a quotation mark has an odd number of backslashes before it. */
 function isEscaped(text, at) {
 	let before = at;
 	while (text[before - 1] === "\\") before -= 1;
 	return (at - before) % 2 === 1;
+}
+
+/** Reads a value, or gives another if the text is not JSON. */
+export function readOr(text, otherwise) {
+	try {
+		return read(text);
+	} catch {
+		return otherwise;
+	}
 }
 
 /** Sets a member; `__proto__` is a name like any other. */
@@ -127,7 +122,7 @@ function put(object, name, value) {
 	else object[name] = value;
 }
 
-/** Writes a value, over several lines where `isWide`. What is undefined in an object is left out, as JSON does it. */
+/** Writes a value, over several lines if `isWide`. Leaves out what is undefined, as JSON does. */
 export function write(value, isWide = false, margin = "\n") {
 	if (value instanceof Exact) return value.text;
 	if (typeof value !== "object" || value === null) return JSON.stringify(value);

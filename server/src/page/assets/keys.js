@@ -1,22 +1,22 @@
-// The keys of the page: what each does, the dialog that lists them, and the switch for single letters.
+// The keys of the page, the dialog that lists them, and the switch for single letters.
 
-import { el, iconButton, isComposing } from "./dom.js";
-import { t } from "./texts.js";
+import { el, iconButton, isComposing, modal } from "./dom.js";
+import { ofBrowser } from "./storage.js";
+import { t, tOr } from "./texts.js";
 
 /** Single keys outside of text fields, and what they mean. */
-const LETTERS = ["?", "/", "n", "i", "l", "q"];
 const NAMES = { "?": "keys", "/": "write", n: "new", i: "inbox", l: "ledger", q: "question" };
 
-const areOn = () => localStorage.getItem("madang.keys") !== "off";
+const areOn = () => ofBrowser.get("keys") !== "off";
 
-/** Gives each key to what it does; `acts` are named as `NAMES` has them, and `escape`. */
+/** Lets keys do what `acts` has under their names, and under `escape`. */
 export function listen(acts) {
 	document.addEventListener("keydown", (event) => {
 		if (event.defaultPrevented || isComposing(event) || event.ctrlKey || event.metaKey || event.altKey) return;
 		if (document.querySelector("dialog[open]")) return;
 		if (event.key === "Escape") return acts.escape(event);
 		const isTyping = event.target.closest?.("input, textarea, select, [contenteditable]");
-		if (isTyping || event.repeat || !areOn() || !LETTERS.includes(event.key)) return;
+		if (isTyping || event.repeat || !areOn() || !Object.hasOwn(NAMES, event.key)) return;
 		event.preventDefault();
 		acts[NAMES[event.key]]();
 	});
@@ -24,20 +24,17 @@ export function listen(acts) {
 
 export function showKeys() {
 	const rows = [
-		["Enter", "send"],
+		["Enter", "enter"],
 		["Shift + Enter", "line"],
 		["Esc", "escape"],
-		...LETTERS.map((key) => [key, NAMES[key]]),
-	].map(([key, name]) => el("div", {}, el("dt", {}, el("kbd", {}, key)), el("dd", {}, t(`keys.${name}`))));
-	const box = el("input", { type: "checkbox", id: "letters", checked: areOn(), on: { change: () => localStorage.setItem("madang.keys", box.checked ? "on" : "off") } });
-	const dialog = el(
-		"dialog",
-		{ class: "small", "aria-labelledby": "keys-title", on: { close: () => dialog.remove() } },
-		el("div", { class: "head" }, el("h2", { id: "keys-title" }, t("keys.title")), iconButton("cross", t("keys.close"), { on: { click: () => dialog.close() } })),
-		el("dl", { class: "keys" }, rows),
-		el("p", { class: "hint" }, t("keys.question_hint")),
+		...Object.entries(NAMES),
+	].map(([key, name]) => el("div", el("dt", el("kbd", key)), el("dd", tOr(`keys.${name}`, `nav.${name}`))));
+	const box = el("input", { type: "checkbox", id: "letters", checked: areOn(), on: { change: () => ofBrowser.set("keys", box.checked ? "on" : "off") } });
+	const dialog = modal(
+		{ class: "small", "aria-labelledby": "keys-title" },
+		el("div.head", el("h2", { id: "keys-title" }, t("keys.title")), iconButton("cross", "menu.close", () => dialog.close())),
+		el("dl.keys", rows),
+		el("p.hint", t("keys.question_hint")),
 		el("label", { for: "letters" }, box, t("keys.letters")),
 	);
-	document.body.append(dialog);
-	dialog.showModal();
 }

@@ -1,13 +1,13 @@
-// The way in: whose this browser is, and a token from the address or a form, which stands nowhere after that.
+// Signing in: by a token from the address or a form, which is kept nowhere.
 
 import { call, persist } from "./api.js";
 import { el, icon } from "./dom.js";
 import { failure } from "./entries.js";
 import { keepProof } from "./proof.js";
-import { forgetAll, keep } from "./session.js";
+import { ofTab } from "./storage.js";
 import { t } from "./texts.js";
 
-/** The token of the address, which is taken out of it and of the history at once. */
+/** Takes the token out of the address and the history. */
 export function takeToken() {
 	const token = new URLSearchParams(location.hash.slice(1)).get("token");
 	if (!token) return null;
@@ -15,10 +15,10 @@ export function takeToken() {
 	return token;
 }
 
-/** Whether a person asked for this page, as the browser told the server: no page of another site did. */
+/** Whether a person asked for this page, and no page of another site. */
 export const isByPerson = () => document.documentElement.dataset.opened === "person";
 
-/** Asks until the server answers; that it knows no such browser, or takes no such token, is an answer. */
+/** Asks until the server answers, also that it does not know this browser or token. */
 export function whoAmI(token) {
 	const asked = () => call("GET", "v1/me", { token }).catch((error) => {
 		if (error.status === 401 || (token && error.status < 500)) return null;
@@ -27,10 +27,10 @@ export function whoAmI(token) {
 	return persist(asked);
 }
 
-/** Loads the page again for another user: nothing that was written here before is sent in that name. */
+/** Loads the page again for another user: nothing written before is sent in that name. */
 export function beginAnew(user) {
-	forgetAll();
-	keep("madang.user", user);
+	ofTab.clear();
+	ofTab.set("user", user);
 	history.replaceState(null, "", `${location.pathname}${location.search}`);
 	location.reload();
 }
@@ -40,18 +40,17 @@ export class LoginView {
 		this.#onDone = onDone;
 		this.#field = el("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, "aria-describedby": "login-hint login-problem" });
 		this.#problem = el("p", { id: "login-problem", class: "ask-problem", role: "alert" });
-		this.#button = el("button", { type: "submit", class: "yes" }, t("login.go"));
+		this.#button = el("button.yes", { type: "submit" }, t("login.go"));
 		this.node = el(
-			"section",
-			{ class: "login" },
+			"section.login",
 			el(
 				"form",
 				{ on: { submit: (event) => (event.preventDefault(), this.go()) } },
-				el("h1", {}, t("app.name")),
-				el("p", {}, isExpired ? [icon("warn"), t("login.expired")] : t("login.lead")),
+				el("h1", t("app.name")),
+				el("p", isExpired ? [icon("warn"), t("login.expired")] : t("login.lead")),
 				el("label", { for: "token" }, t("login.token")),
 				this.#field,
-				el("p", { id: "login-hint", class: "hint" }, t("login.hint")),
+				el("p.hint", { id: "login-hint" }, t("login.hint")),
 				this.#problem,
 				this.#button,
 			),

@@ -1,25 +1,27 @@
-// Starts the page, signs in, shows the view of the address, and shares the streams between the tabs.
+// Starts the page, signs in, and shows the view of the address.
 
-import { call, newId, onSignedOut, segment, wake } from "./api.js";
+import { call, linkTo, newId, onSignedOut, wake } from "./api.js";
 import { ApprovalDialog } from "./approval.js";
 import { tellWaiting } from "./badge.js";
 import { ChatView } from "./chat.js";
-import { announce, button, confirmed, el, icon, toast } from "./dom.js";
+import { announce, confirmed, el, icon, iconButton, put, toast } from "./dom.js";
 import { Frame } from "./frame.js";
 import { InboxView, Notifications } from "./inbox.js";
 import { listen, showKeys } from "./keys.js";
 import { LedgerView } from "./ledger.js";
 import { LoginView, beginAnew, isByPerson, takeToken, whoAmI } from "./login.js";
+import { chatMenu } from "./menu.js";
+import { askOffers, chosenModel } from "./offers.js";
 import { keepProof, learnProof } from "./proof.js";
 import { Questions } from "./questions.js";
-import { ChatSession, keep, kept } from "./session.js";
+import { ChatSession } from "./session.js";
 import { Sidebar } from "./sidebar.js";
+import { ofBrowser, ofTab } from "./storage.js";
 import { Channel, Sharing } from "./tabs.js";
 import { preferred, speak, spoken, t } from "./texts.js";
 
-/** The list of chats is read again so often while it is looked at. */
 const LIST = 30_000;
-/** Chats that stay in memory, so that going back shows them at once. */
+/** Chats that stay in memory. */
 const MAX_KEPT = 20;
 
 class App {
@@ -44,7 +46,7 @@ class App {
 
 	async start() {
 		learnProof();
-		await speak(preferred(localStorage.getItem("madang.language")));
+		await speak(preferred(ofBrowser.get("language")));
 		this.#frame.draw();
 		this.#listen();
 		const token = takeToken();
@@ -52,8 +54,8 @@ class App {
 	}
 
 	/**
-	 * Signs in with a token of the address. A link may be anyone's: it takes the place of no other user, and one that no
-	 * person opened signs in no one, until a button that names them is pressed.
+	 * Signs in with a token of the address. A link may be anyone's. It replaces another user, or signs in anyone if no person
+	 * opened it, only after a button that names them is pressed.
 	 */
 	async #offer(token) {
 		const [holder, user] = (await Promise.all([this.#whoIsHere(), whoAmI(token)])).map((found) => found?.user);
@@ -65,25 +67,25 @@ class App {
 		if (await confirmed(isOther ? "switch" : "join", { holder, user })) this.#showLogin({ token });
 	}
 
-	/** Asks the server which user is signed in here; says so where it takes long. */
+	/** Asks who is signed in here; says so if it takes long. */
 	async #whoIsHere() {
-		const slow = setTimeout(() => this.#main.replaceChildren(el("p", { class: "aside center", role: "status" }, t("state.network"))), 1500);
+		const slow = setTimeout(() => this.#main.replaceChildren(el("p.aside.center", { role: "status" }, t("state.network"))), 1500);
 		const me = await whoAmI();
 		clearTimeout(slow);
 		return me;
 	}
 
-	/** Shows the page to the user who is signed in, or else the form. */
 	async #enter(isNew = false) {
 		const me = await this.#whoIsHere();
 		if (!me) return this.#showLogin({});
 		if (isNew) this.channel.say({ kind: "signed-in", user: me.user });
-		const before = this.me?.user ?? kept("madang.user") ?? me.user;
+		const before = this.me?.user ?? ofTab.get("user") ?? me.user;
 		if (before !== me.user) return beginAnew(me.user);
-		keep("madang.user", me.user);
+		ofTab.set("user", me.user);
 		this.me = me;
 		this.#login = null;
 		if (this.canDecide) this.questions.watch();
+		askOffers().then(() => this.#view?.offered?.());
 		this.#drawSide();
 		this.route();
 		this.#session?.resume();
@@ -135,7 +137,7 @@ class App {
 	}
 
 	async speak(language) {
-		localStorage.setItem("madang.language", language);
+		ofBrowser.set("language", language);
 		await speak(language);
 		this.#frame.draw();
 		this.#drawSide();
@@ -158,7 +160,7 @@ class App {
 		const isLedger = session !== null && part === "ledger";
 		if (kind === "inbox") this.#view = new InboxView(this);
 		else if (isLedger) this.#view = new LedgerView(this, session.id);
-		else this.#view = new ChatView(this, session);
+		else this.#view = new ChatView(this, session, part);
 		const name = kind === "inbox" ? "inbox" : isLedger ? "ledger" : "chat";
 		this.#main.replaceChildren(this.#header(name), this.#view.node);
 		this.#view.shown?.();
@@ -166,23 +168,19 @@ class App {
 		this.drawer(false);
 		this.#sharing.follow(session);
 		this.#tellTitle();
-		if (!this.#frame.isNarrow || kind) this.#view.focus();
+		if ((!this.#frame.isNarrow || kind) && (!part || isLedger)) this.#view.focus();
 		if (name !== "chat") this.tellStatus(null);
 		this.#ask();
 	}
 
 	#header(name) {
-		const more = [];
-		if (name === "chat" && this.#session) {
-			more.push(el("a", { href: `#/s/${segment(this.#session.id)}/ledger`, class: ["button", "plain"] }, icon("ledger"), el("span", {}, t("nav.ledger"))));
-			more.push(button("chat.clear", () => this.#view.clear(), { class: "plain" }));
-		}
-		const menu = el("button", { type: "button", class: ["plain", "square", "menu"], "aria-label": t("nav.open"), "aria-controls": "side", on: { click: () => this.drawer(true) } }, icon("menu"));
-		return el("header", { class: "top" }, menu, el("h1", {}, this.#title()), el("p", { class: "status", role: "status" }), more);
+		const more = name === "chat" && this.#session && [el("a.button.plain", { href: linkTo(this.#session.id, "ledger") }, icon("ledger"), el("span", t("nav.ledger"))), chatMenu(this, this.#session.id, () => this.#view.clear())];
+		const menu = iconButton("menu", "nav.open", () => this.drawer(true), { class: "menu", "aria-controls": "side" });
+		return el("header.top", menu, el("h1", this.#title()), el("p.status", { role: "status" }), more);
 	}
 
 	#title() {
-		if (this.#view instanceof InboxView) return t("inbox.title");
+		if (this.#view instanceof InboxView) return t("nav.inbox");
 		if (this.#view instanceof LedgerView) return t("ledger.of", { title: this.titleOf(this.#session.id) });
 		return this.#session ? this.titleOf(this.#session.id) : t("nav.new");
 	}
@@ -195,7 +193,7 @@ class App {
 
 	titlesChanged() {
 		const head = this.#main.querySelector(".top h1");
-		if (head && head.textContent !== this.#title()) head.textContent = this.#title();
+		if (head) put(head, this.#title());
 		this.#tellTitle();
 	}
 
@@ -204,8 +202,7 @@ class App {
 		if (!status) return;
 		const is = connection?.is ?? "new";
 		status.dataset.is = is;
-		const words = ["new", "off"].includes(is) ? "" : t(`status.${is}`);
-		if (status.textContent !== words) status.textContent = words;
+		put(status, ["new", "off"].includes(is) ? "" : t(`status.${is}`));
 	}
 
 	tryNow() {
@@ -216,7 +213,7 @@ class App {
 	#open(id) {
 		const known = this.#sessions.get(id);
 		if (known) return known;
-		const session = new ChatSession(id, () => ({ language: spoken(), time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone, ask: this.canDecide ? "here" : "elsewhere" }));
+		const session = new ChatSession(id, () => ({ language: spoken(), time_zone: Intl.DateTimeFormat().resolvedOptions().timeZone, ask: this.canDecide ? "here" : "elsewhere", model: chosenModel() }));
 		session.addEventListener("created", () => this.#sidebar?.load());
 		session.addEventListener("change", (event) => session === this.#session && this.#chatChanged(event.detail));
 		this.#sessions.set(id, session);
@@ -227,13 +224,24 @@ class App {
 		return session;
 	}
 
-	/** Sends a text, in a chat that begins with it where none is shown. */
-	send(text) {
-		if (this.#session) return this.#session.send(text);
-		const session = this.#open(newId());
-		session.isUncreated = true;
+	/** Sends a text in a chat, or in a new one. */
+	send(text, id) {
+		const session = this.#open(id ?? newId());
+		session.isUncreated ||= !id;
 		session.send(text);
-		location.hash = `#/s/${segment(session.id)}`;
+		location.hash = linkTo(session.id);
+	}
+
+	renamed(id, title) {
+		this.#sidebar.renamed(id, title);
+		this.titlesChanged();
+	}
+
+	deleted(id) {
+		this.#sessions.delete(id);
+		this.#sidebar.forget(id);
+		ofTab.set(`draft:${id}`, null);
+		location.hash = "#/";
 	}
 
 	#chatChanged(item) {
@@ -260,7 +268,7 @@ class App {
 		this.questions.ended(id);
 	}
 
-	/** Shows the question of the chat that is looked at, once, and not while a letter is being composed. */
+	/** Shows the question of the shown chat, once, and not while a letter is composed. */
 	#ask() {
 		if (!(this.#view instanceof ChatView) || !this.#session || !this.canDecide) return;
 		const request = this.questions.ofSession(this.#session.id);
@@ -275,7 +283,7 @@ class App {
 		for (const request of open) {
 			if (this.#known.has(request.call)) continue;
 			this.#known.add(request.call);
-			this.notifications.tell(request, () => (location.hash = `#/s/${segment(request.session)}`));
+			this.notifications.tell(request, () => (location.hash = linkTo(request.session)));
 		}
 		for (const id of this.#known) if (!open.some((request) => request.call === id)) this.#known.delete(id);
 		this.#sidebar?.update();
@@ -315,7 +323,7 @@ class App {
 			write: () => this.#view?.focus(),
 			new: () => (location.hash = "#/"),
 			inbox: () => (location.hash = "#/inbox"),
-			ledger: () => this.#session && (location.hash = `#/s/${segment(this.#session.id)}/ledger`),
+			ledger: () => this.#session && (location.hash = linkTo(this.#session.id, "ledger")),
 			question: () => this.#session && this.look(this.questions.ofSession(this.#session.id)?.call),
 		});
 	}

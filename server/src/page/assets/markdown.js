@@ -1,10 +1,10 @@
-// Markdown, read into a tree of `{tag, attributes, children}` and made into elements. No text becomes markup, and no
-// address is fetched: an image is a link, and only http, https and mail addresses are links.
+// Markdown, read into a tree of `{tag, attributes, children}` and made into elements. No text becomes markup and no
+// address is fetched: images are links, and only http, https and mail addresses are links.
 
-/** How deep quotations, lists and emphasis may lie in each other; deeper ones stay plain text. */
+/** Deeper quotations, lists and emphasis stay plain text. */
 const MAX_DEPTH = 12;
 
-/** Reads a text into blocks, each with its source and the place where it begins. */
+/** Reads a text into blocks, each with its source and its place. */
 export function blocks(text, depth = 0, from = 0) {
 	const rows = text.slice(from).split("\n");
 	const lines = rows.map((row) => (row.endsWith("\r") ? row.slice(0, -1) : row));
@@ -19,7 +19,7 @@ export function blocks(text, depth = 0, from = 0) {
 	return found;
 }
 
-/** Reads a text that has grown: its last two blocks anew, because a line that grows can join the block before it. */
+/** Reads a text that has grown: its last two blocks anew, because a line can join the block before it. */
 export function grown(text, before, found) {
 	const kept = text.startsWith(before) ? found.slice(0, -2) : [];
 	const again = blocks(text, 0, kept.length && found[kept.length].begin);
@@ -35,7 +35,7 @@ export function build(node, doc) {
 	return made;
 }
 
-/** Gives a text without its marks, to be read out. */
+/** A text without its marks, to be read out. */
 export function plain(text) {
 	const words = (node) => (typeof node === "string" ? node : (node.children ?? []).map(words).join("") + (IS_BLOCK.has(node.tag) ? "\n" : ""));
 	return blocks(text).map(({ node }) => words(node)).join("\n").replace(/\s*\n\s*/g, "\n").trim();
@@ -43,7 +43,7 @@ export function plain(text) {
 
 const IS_BLOCK = new Set(["p", "li", "th", "td", "blockquote", "br"]);
 
-// No pattern has two ways to read the same letters: the time of such a one grows faster than its line.
+// No pattern has two ways to read the same letters, because its time would grow faster than its line.
 const FENCE = /^ {0,3}(`{3,}(?!`)|~{3,}(?!~))\s*(?![^`]*`)(\S*)/;
 const HEADING = /^ {0,3}(#{1,6})\s+(?=(.*))/;
 const RULE = /^ {0,3}([-*_])(?:\s*\1){2,}\s*$/;
@@ -52,7 +52,7 @@ const QUOTE = /^ {0,3}> ?/;
 const ITEM = /^( *)([-*+]|\d{1,3}[.)])( +|$)/;
 const TABLE_RULE = /^:?-+:?$/;
 
-/** Reads one block; gives it and the line behind it. */
+/** Reads a block; returns it and the next line. */
 function block(lines, at, depth) {
 	const line = lines[at];
 	const fence = FENCE.exec(line);
@@ -66,7 +66,7 @@ function block(lines, at, depth) {
 	return paragraph(lines, at, depth);
 }
 
-/** A fence that is never closed goes to the end: a streaming text has such a one. */
+/** A fence that is not closed, as in a streaming text, goes to the end. */
 function code(lines, at, [, mark, language]) {
 	const isEnd = (line) => line.trim().startsWith(mark) && /^\s*(`+|~+)\s*$/.test(line);
 	let end = at + 1;
@@ -105,7 +105,7 @@ function list(lines, at, depth) {
 	return [{ tag: isOrdered ? "ol" : "ul", attributes: isOrdered && first !== 1 ? { start: String(first) } : {}, children }, end];
 }
 
-/** Whether a line goes on with the list's last item; `text` is the first line from it on that has any. */
+/** Whether a line belongs to the last item; `text` is the first line from there that is not blank. */
 function belongs(lines, at, text = "", indent) {
 	const line = lines[at];
 	if (text.search(/\S/) > indent + 1) return true;
@@ -113,7 +113,6 @@ function belongs(lines, at, text = "", indent) {
 	return Boolean(lines[at - 1].trim()) && !ITEM.test(line) && !startsBlock(lines, at);
 }
 
-/** One paragraph of an item stands without a paragraph's distance. */
 function itemChildren(text, depth) {
 	const inner = blocks(text, depth + 1).map(({ node }) => node);
 	if (inner[0]?.tag === "p" && !inner[0].attributes) return [...inner[0].children, ...inner.slice(1)];
@@ -139,7 +138,7 @@ function startsTable(lines, at) {
 	return line.includes("|") && cells(rule).every((cell) => TABLE_RULE.test(cell)) && cells(line).length === cells(rule).length;
 }
 
-/** Whether a line ends the paragraph before it. A number does so only where a list begins with it. */
+/** Whether a line ends the paragraph before it. Of numbers, only 1 does. */
 function startsBlock(lines, at) {
 	const line = lines[at];
 	const item = ITEM.exec(line);
@@ -155,22 +154,24 @@ function paragraph(lines, at, depth) {
 	return [{ tag: "p", children }, end];
 }
 
-/** Each way to mark a part of a line, tried in this order where the line stands: how it begins, the whole, the node. */
+const marked = (tag) => ([, text], depth) => ({ tag, children: inline(text, depth) });
+
+/** Each way to mark a part of a line: its begin, the whole, the node. */
 const INLINE = [
 	[/^\\/, /^\\([!-/:-@[-`{-~])/, ([, letter]) => letter],
-	[/^\*\*(?=\S)/, /^\*\*([\s\S]*?\S)\*\*(?!\*)/, ([, text], depth) => ({ tag: "strong", children: inline(text, depth) })],
-	[/^__(?=\S)/, /^__([\s\S]*?\S)__(?![\p{L}\p{N}_])/u, ([, text], depth) => ({ tag: "strong", children: inline(text, depth) })],
-	[/^\*(?=[^\s*])/, /^\*([\s\S]*?[^\s*])\*(?!\*)/, ([, text], depth) => ({ tag: "em", children: inline(text, depth) })],
-	[/^_(?=[^\s_])/, /^_([\s\S]*?[^\s_])_(?![\p{L}\p{N}_])/u, ([, text], depth) => ({ tag: "em", children: inline(text, depth) })],
-	[/^~~(?=\S)/, /^~~([\s\S]*?\S)~~/, ([, text], depth) => ({ tag: "del", children: inline(text, depth) })],
+	[/^\*\*(?=\S)/, /^\*\*([\s\S]*?\S)\*\*(?!\*)/, marked("strong")],
+	[/^__(?=\S)/, /^__([\s\S]*?\S)__(?![\p{L}\p{N}_])/u, marked("strong")],
+	[/^\*(?=[^\s*])/, /^\*([\s\S]*?[^\s*])\*(?!\*)/, marked("em")],
+	[/^_(?=[^\s_])/, /^_([\s\S]*?[^\s_])_(?![\p{L}\p{N}_])/u, marked("em")],
+	[/^~~(?=\S)/, /^~~([\s\S]*?\S)~~/, marked("del")],
 	[/^</, /^<((?:https?:\/\/|mailto:)[^\s<>]+)>/, ([, address]) => link(address, [address])],
 	[/^http/, /^https?:\/\/[^\s<>"'`]*[^\s<>"'`.,;:!?)\]}*_~]/, ([address]) => link(address, [address])],
 ];
-/** Whether no end of such a mark behind one place means none behind a later place. */
+/** Marks without an end have none later on, too. */
 const ENDS = /^\^(\\\*|_|~)/;
-/** Where a link leads, behind its text. */
+/** The address of a link. */
 const TARGET = /^\(\s{0,9}<?([^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)?)>?(?:\s{1,9}"[^"]*")?\s{0,9}\)/;
-/** Where a mark can begin; what lies before is plain. */
+/** Where a mark can begin. */
 const NEXT = /[\\`![*_~<]|https?:\/\//;
 
 /** Finds the end of each bracket and of each run of backquotes. */
@@ -188,7 +189,7 @@ function partners(text) {
 	return found;
 }
 
-/** Reads code or a link at a place, and gives where it ends. */
+/** Reads code or a link; returns its end and its node. */
 function paired(text, at, pairs, depth) {
 	if (text[at] === "`") {
 		const { length } = /^`+/.exec(text.slice(at))[0];
@@ -202,7 +203,7 @@ function paired(text, at, pairs, depth) {
 	return target && [end + 1 + target[0].length, link(target[1], inline(text.slice(begin + 1, end), depth))];
 }
 
-/** Takes time by the length of the text alone: a mark whose end was not found is not looked for again. */
+/** Reads a line in linear time: a mark whose end was not found is not looked for again. */
 function inline(text, depth = 0) {
 	if (depth >= MAX_DEPTH) return text ? [text] : [];
 	const found = [];
@@ -212,7 +213,7 @@ function inline(text, depth = 0) {
 	};
 	const pairs = partners(text);
 	const endless = new Set();
-	const marked = (rest) => {
+	const markOf = (rest) => {
 		for (const way of INLINE) {
 			const [begins, pattern, make] = way;
 			if (endless.has(way) || !begins.test(rest)) continue;
@@ -234,7 +235,7 @@ function inline(text, depth = 0) {
 		}
 		// An underscore within a word is a part of a name.
 		const isWithin = rest[0] === "_" && at > 0 && /[\p{L}\p{N}_]/u.test(text[at - 1]);
-		const hit = isWithin ? null : /[`![]/.test(rest[0]) ? paired(text, at, pairs, depth + 1) : marked(rest);
+		const hit = isWithin ? null : /[`![]/.test(rest[0]) ? paired(text, at, pairs, depth + 1) : markOf(rest);
 		const [end, node] = hit ?? [at + 1, rest[0]];
 		add(node);
 		at = end;
@@ -242,7 +243,7 @@ function inline(text, depth = 0) {
 	return found;
 }
 
-/** A link to where an address leads, and only by a way that runs nothing. */
+/** A link, if its address runs nothing. */
 function link(address, children) {
 	if (!/^(https?:\/\/|mailto:)/i.test(address)) return { tag: "span", children };
 	const attributes = { href: address, rel: "noopener noreferrer nofollow", target: "_blank", title: address };

@@ -3,7 +3,7 @@
 import { follow } from "./events.js";
 import { Slot } from "./tabs.js";
 
-/** Ends that are remembered, so that a slower teller does not open a question again. */
+/** Remembered ends, so that an older message does not open a question again. */
 const MAX_ENDED = 256;
 
 export class Questions extends EventTarget {
@@ -13,7 +13,7 @@ export class Questions extends EventTarget {
 	#stream = null;
 	#channel;
 	#slot;
-	/** Calls whose question was closed without an answer; it is not opened by itself again. */
+	/** Calls whose question was closed without an answer, and is not opened again by itself. */
 	later = new Set();
 
 	constructor(channel) {
@@ -27,7 +27,7 @@ export class Questions extends EventTarget {
 		});
 	}
 
-	/** Begins to watch; in one tab by the stream, in the others by what that tab says. */
+	/** Begins to watch: one tab by the stream, the others by what that tab says. */
 	watch() {
 		this.#slot.wait();
 		this.#channel.say({ kind: "inbox?" });
@@ -54,14 +54,14 @@ export class Questions extends EventTarget {
 		return this.open.find((request) => request.session === session) ?? null;
 	}
 
-	/** The question of the chat that is shown, or that it has none. */
+	/** Sets the question of the shown chat, if it has one. */
 	ofChat(request) {
 		if (this.#ofChat?.call === request?.call && this.#ofChat?.digest === request?.digest) return;
 		this.#ofChat = request;
 		this.#changed();
 	}
 
-	/** A question has its end; other tabs hear it from the one that heard it first. */
+	/** Ends a question here and in the other tabs. */
 	ended(id, isToTell = true) {
 		if (this.#ended.has(id)) return;
 		this.#ended.add(id);

@@ -1,40 +1,38 @@
-// One chat behind its view: loads it, follows its events, sends what was typed, and stops a turn.
-//
-// What can fail is tried again under the same key, so that nothing is lost or done twice.
+// One chat: loads it, follows its events, sends what was typed, and stops a turn. What fails is tried again under the
+// same key, so that nothing is lost or done twice.
 
-import { call, newId, persist, segment, wake } from "./api.js";
+import { call, newId, pathOf, persist, segment, wake, whyOf } from "./api.js";
 import { follow } from "./events.js";
-import { read, write } from "./json.js";
+import { readOr, write } from "./json.js";
+import { ofTab } from "./storage.js";
 import { fresh, reduced, restored } from "./store.js";
 
-/** How long a stop can be taken back. */
 export const UNDO = 5_000;
 
 export class ChatSession extends EventTarget {
-	/** What is the matter with the connection; see `follow`. */
+	/** The state of the connection; see `follow`. */
 	connection = { is: "connecting" };
 	#mode = "off";
 	#stream = null;
 	#isSending = false;
 	#stopTimer = null;
 	#options;
-	/** The place behind what was heard last. */
 	cursor = undefined;
 
 	constructor(id, options) {
 		super();
 		this.id = id;
-		this.path = `v1/sessions/${segment(id)}`;
+		this.path = pathOf(id);
 		this.#options = options;
 		this.state = fresh(id);
 		this.isUncreated = false;
-		for (const { key, text, at, isFirst } of remembered(id)) {
+		for (const { key, text, at, isFirst } of readOr(ofTab.get(`unsent:${id}`) ?? "", [])) {
 			this.isUncreated ||= isFirst;
 			this.state = reduced(this.state, { type: "local_send", key, text, at });
 		}
 	}
 
-	/** Whether it must stay in memory though no view shows it. */
+	/** Whether it stays in memory though no view shows it. */
 	get isBusy() {
 		return this.state.outbox.some((sent) => sent.is !== "refused") || this.state.stop !== null;
 	}
@@ -46,13 +44,13 @@ export class ChatSession extends EventTarget {
 		this.#begin();
 	}
 
-	/** Begins anew from what the server has; after a sign-in, or where the place in the stream was lost. */
+	/** Begins anew from what the server has. */
 	reload() {
 		this.state = { ...this.state, isLoaded: false };
 		this.#begin();
 	}
 
-	/** Goes on after a sign-in where the stream had ended for want of one. */
+	/** Continues a stream that had ended, such as after a sign-in. */
 	resume() {
 		if (["signed-out", "missing", "refused"].includes(this.connection.is)) this.#begin();
 	}
@@ -64,7 +62,7 @@ export class ChatSession extends EventTarget {
 		this.#sendAll();
 	}
 
-	/** Takes back a message that has not counted; gives its text. */
+	/** Takes back a message that was not accepted, and returns its text. */
 	takeBack(key) {
 		const text = this.state.outbox.find((sent) => sent.key === key)?.text ?? "";
 		this.#reduce({ type: "local_taken_back", key });
@@ -72,7 +70,7 @@ export class ChatSession extends EventTarget {
 		return text;
 	}
 
-	/** Stops the turn in a while; at once where it is stopped already. */
+	/** Stops the turn in a while, or at once the second time. */
 	stop() {
 		if (this.state.stop) return this.#dismiss();
 		this.#reduce({ type: "local_stop", until: Date.now() + UNDO });
@@ -86,12 +84,12 @@ export class ChatSession extends EventTarget {
 		this.#reduce({ type: "local_undo" });
 	}
 
-	/** Sends at once what only waits, because the page goes away. */
+	/** Sends a waiting stop, because the page goes away. */
 	leave() {
 		if (this.state.stop && !this.state.stop.isSent) this.#dismiss(true);
 	}
 
-	/** A decision counts: its question is no longer asked here. */
+	/** A decision was recorded. */
 	decided(call) {
 		this.#reduce({ type: "local_decided", call });
 	}
@@ -133,7 +131,7 @@ export class ChatSession extends EventTarget {
 		});
 	}
 
-	/** A new chat exists from its first message on; its id was made here, so making it twice makes it once. */
+	/** Makes the chat. Its id was made here, so making it twice makes one. */
 	async #create(signal) {
 		await call("POST", "v1/sessions", { body: { id: this.id }, signal });
 		this.isUncreated = false;
@@ -159,10 +157,10 @@ export class ChatSession extends EventTarget {
 
 	#onWait = (error, until) => {
 		if (error.status === 401) return this.#connection({ is: "signed-out" });
-		this.#connection({ is: "waiting", why: error.status ? (error.status === 503 ? "draining" : "server") : "network", until });
+		this.#connection({ is: "waiting", why: error.status === 503 ? "draining" : whyOf(error), until });
 	};
 
-	/** Sends what was typed, one after the other, each until it counts or is refused. */
+	/** Sends what was typed, one after the other. */
 	async #sendAll() {
 		if (this.#isSending) return;
 		this.#isSending = true;
@@ -184,8 +182,7 @@ export class ChatSession extends EventTarget {
 			return call("POST", `${this.path}/turns`, { key, body });
 		};
 		const onWait = (error, until) => {
-			const why = error.name === "busy" ? "busy" : error.status === 401 ? "signed-out" : error.status ? "server" : "network";
-			if (isWanted()) this.#reduce({ type: "local_waits", key, why, until });
+			if (isWanted()) this.#reduce({ type: "local_waits", key, why: whyOf(error), until });
 		};
 		try {
 			const given = await persist(attempt, { onWait });
@@ -196,14 +193,13 @@ export class ChatSession extends EventTarget {
 		this.#remember();
 	}
 
-	/** Asks for the dismissal until the server says what became of it. */
 	async #dismiss(keepalive = false) {
 		clearTimeout(this.#stopTimer);
 		const { stop } = this.state;
 		if (!stop || stop.isSent) return;
 		this.#reduce({ type: "local_stop_sent" });
 		const path = `${this.path}/turns/${segment(stop.turn)}/dismiss`;
-		// A turn that is over, or not ours any more, needs no dismissal.
+		// A turn that is over needs no dismissal.
 		await persist(() => call("POST", path, { keepalive })).catch(() => {});
 	}
 
@@ -212,7 +208,7 @@ export class ChatSession extends EventTarget {
 		this.state = reduced(before, item);
 		if (this.state.outbox !== before.outbox) this.#remember();
 		if (this.state !== before) this.#changed(item);
-		// What was written meanwhile goes now.
+		// Now the next message can be sent.
 		if (item.type === "turn_ended") wake();
 	}
 
@@ -225,43 +221,9 @@ export class ChatSession extends EventTarget {
 		this.dispatchEvent(new Event("connection"));
 	}
 
-	/** What was typed outlives a reload of the page; its key lets the server know it again. */
+	/** Keeps what was typed over a reload. By its key the server recognizes it. */
 	#remember() {
 		const kept = this.state.outbox.filter((sent) => sent.is !== "refused").map(({ key, text, at }) => ({ key, text, at, isFirst: this.isUncreated }));
-		keep(`madang.unsent.${this.id}`, kept.length ? write(kept) : null);
-	}
-}
-
-function remembered(id) {
-	try {
-		return read(sessionStorage.getItem(`madang.unsent.${id}`) ?? "[]");
-	} catch {
-		return [];
-	}
-}
-
-/** Keeps a text for this tab; nothing where storage is full or forbidden. */
-export function keep(name, text) {
-	try {
-		if (text === null) sessionStorage.removeItem(name);
-		else sessionStorage.setItem(name, text);
-	} catch {
-		// The page works without; only a reload forgets.
-	}
-}
-
-export function forgetAll() {
-	try {
-		sessionStorage.clear();
-	} catch {
-		// Nothing was kept.
-	}
-}
-
-export function kept(name) {
-	try {
-		return sessionStorage.getItem(name);
-	} catch {
-		return null;
+		ofTab.set(`unsent:${this.id}`, kept.length ? write(kept) : null);
 	}
 }

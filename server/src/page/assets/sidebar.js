@@ -1,11 +1,14 @@
 // The side of the page: chats with a search, the inbox, and what a person sets for this browser.
 
-import { call, segment } from "./api.js";
-import { arrange, button, el, icon } from "./dom.js";
+import { call, linkTo, segment } from "./api.js";
+import { arrange, button, el, icon, iconButton, isTouched, put } from "./dom.js";
 import { showKeys } from "./keys.js";
-import { LANGUAGES, ago, spoken, t } from "./texts.js";
+import { ofBrowser } from "./storage.js";
+import { LANGUAGES, ago, clock, spoken, t } from "./texts.js";
 
 const PAGE = 50;
+/** Milliseconds without a key after which texts are searched. */
+const PAUSE = 400;
 const SCHEMES = ["system", "light", "dark"];
 
 export class Sidebar {
@@ -15,30 +18,31 @@ export class Sidebar {
 	#query = "";
 	#current = null;
 	#rows = new Map();
+	#titles = [];
 
 	constructor(app) {
 		this.#app = app;
-		this.#list = el("ul", { class: "chats" });
-		this.#none = el("p", { class: "aside", hidden: true });
-		this.#older = el("button", { type: "button", class: "plain", hidden: true, on: { click: () => this.load(true) } }, t("nav.older"));
-		this.#inbox = el("a", { href: "#/inbox", class: "row" }, icon("inbox"), el("span", {}, t("nav.inbox")), el("span", { class: "count", "aria-hidden": "true" }), el("span", { class: "unseen" }));
-		const search = el("input", { type: "search", placeholder: t("nav.search"), "aria-label": t("nav.search"), on: { input: () => {
-			this.#query = search.value.trim().toLowerCase();
-			this.#draw();
-		} } });
+		this.#list = el("ul.chats");
+		this.#none = el("p.aside", { hidden: true });
+		this.#older = button("nav.older", () => (this.#query ? this.#find() : this.load(true)), { class: "plain", hidden: true });
+		this.#inbox = el("a.row", { href: "#/inbox" }, icon("inbox"), el("span", t("nav.inbox")), el("span.count", { "aria-hidden": "true" }), el("span.unseen"));
+		this.#search = el("input", { type: "search", placeholder: t("nav.search"), "aria-label": t("nav.search"), on: { input: () => this.#typed() } });
+		this.#hits = el("ul.chats");
 		this.node = el(
 			"aside",
 			{ id: "side", "aria-label": t("nav.side") },
-			el("div", { class: "brand" }, el("a", { href: "#/" }, el("span", { class: "mark", "aria-hidden": "true" }), el("span", {}, t("app.name"))), el("button", { type: "button", class: ["plain", "square", "close"], "aria-label": t("nav.close"), on: { click: () => app.drawer(false) } }, icon("cross"))),
-			el("a", { href: "#/", class: "button" }, icon("plus"), t("nav.new")),
-			search,
-			el("nav", { "aria-label": t("nav.chats") }, this.#list, this.#none, this.#older),
-			el("div", { class: "foot" }, app.canDecide && this.#inbox, this.#settings()),
+			el("div.brand", el("a", { href: "#/" }, el("span.mark", { "aria-hidden": "true" }), el("span", t("app.name"))), iconButton("cross", "nav.close", () => app.drawer(false), { class: "close" })),
+			el("a.button", { href: "#/" }, icon("plus"), t("nav.new")),
+			this.#search,
+			el("nav", { "aria-label": t("nav.chats") }, this.#list, this.#hits, this.#none, this.#older),
+			el("div.foot", app.canDecide && this.#inbox, this.#settings()),
 		);
 		this.load();
 	}
 
 	#list;
+	#hits;
+	#search;
 	#none;
 	#older;
 	#inbox;
@@ -52,7 +56,7 @@ export class Sidebar {
 		this.#draw();
 	}
 
-	/** Reads the list anew, or the next older part of it. What fails is read at the next occasion. */
+	/** Reads the list anew, or its next older part. What fails is read later. */
 	async load(isOlder = false) {
 		const before = isOlder && this.#next ? `&before=${segment(this.#next)}` : "";
 		try {
@@ -68,7 +72,40 @@ export class Sidebar {
 		}
 	}
 
-	/** Draws what changed elsewhere: questions that wait, and how long ago a chat was used. */
+	renamed(id, title) {
+		const chat = this.#chats.find(({ session }) => session === id);
+		if (chat) chat.title = title;
+		this.#draw();
+	}
+
+	forget(id) {
+		this.#chats = this.#chats.filter(({ session }) => session !== id);
+		this.#draw();
+	}
+
+	/** Finds titles at once, and texts when the typing pauses. */
+	#typed() {
+		this.#query = this.#search.value.trim().toLowerCase();
+		this.#hits.replaceChildren();
+		this.#after = null;
+		clearTimeout(this.#pause);
+		if (this.#query) this.#pause = setTimeout(() => this.#find(), PAUSE);
+		this.#draw();
+	}
+
+	#pause = null;
+	#after = null;
+
+	/** Asks the server for messages with these words; it looks at a part of the chats at a time. */
+	async #find() {
+		const text = this.#query;
+		const { hits, next } = await call("POST", "v1/search", { body: { text, after: this.#after ?? undefined } }).catch(() => ({ hits: [], next: null }));
+		if (text !== this.#query) return;
+		this.#after = next;
+		this.#hits.append(...hits.map((hit) => el("li", el("a", { href: linkTo(hit.session, hit.seq) }, el("span.name", hit.title.trim() || t("nav.untitled")), el("span.aside", hit.before, el("mark", hit.match), hit.after)))));
+		this.#draw();
+	}
+
 	update() {
 		this.#draw();
 	}
@@ -76,16 +113,17 @@ export class Sidebar {
 	#draw() {
 		const found = this.#chats.filter((chat) => !this.#query || this.#app.titleOf(chat.session).toLowerCase().includes(this.#query));
 		const kept = new Map();
+		this.#titles = this.#chats.map((chat) => this.#app.titleOf(chat.session));
 		for (const chat of found) {
-			const row = this.#rows.get(chat.session) ?? el("li", {}, el("a", { href: `#/s/${segment(chat.session)}` }, el("span", { class: "name" }), el("span", { class: "aside" })));
+			const row = this.#rows.get(chat.session) ?? el("li", el("a", { href: linkTo(chat.session) }, el("span.name"), el("span.aside")));
 			this.#fill(row, chat);
 			kept.set(chat.session, row);
 		}
 		this.#rows = kept;
 		arrange(this.#list, kept.values());
-		this.#none.hidden = found.length > 0;
+		this.#none.hidden = found.length > 0 || this.#hits.childElementCount > 0;
 		this.#none.textContent = t(this.#query ? "nav.none_found" : "nav.no_chats");
-		this.#older.hidden = !this.#next || Boolean(this.#query);
+		this.#older.hidden = !(this.#query ? this.#after : this.#next);
 		const waiting = this.#app.questions.open.length;
 		this.#inbox.querySelector(".count").textContent = waiting ? String(waiting) : "";
 		this.#inbox.lastChild.textContent = waiting ? t("nav.inbox_waiting", { count: waiting }) : "";
@@ -98,26 +136,27 @@ export class Sidebar {
 		const waits = this.#app.questions.ofSession(chat.session) !== null || (chat.waits && !this.#app.canDecide);
 		const words = waits ? t("call.asked") : chat.open_turn ? t("nav.runs") : ago(chat.last_at);
 		const title = this.#app.titleOf(chat.session);
-		if (name.textContent !== title) name.textContent = title;
-		if (aside.textContent !== words) aside.textContent = words;
+		// Chats that begin with the same words are told apart by when they began.
+		const isAlone = this.#titles.indexOf(title) === this.#titles.lastIndexOf(title);
+		put(name, title);
+		put(aside, isAlone ? words : `${clock(chat.opened_at)} · ${words}`);
 		link.classList.toggle("waits", waits);
 		markCurrent(link, this.#current === chat.session);
 	}
 
 	#settings() {
 		const app = this.#app;
-		const languages = LANGUAGES.map((name) => el("button", { type: "button", lang: name, "aria-pressed": String(name === spoken()), on: { click: () => app.speak(name) } }, t(`language.${name}`)));
-		const schemes = SCHEMES.map((name) => el("button", { type: "button", "aria-pressed": String(name === scheme()), "data-scheme-choice": name, on: { click: (event) => {
+		const languages = LANGUAGES.map((name) => button(`language.${name}`, () => app.speak(name), { lang: name, "aria-pressed": String(name === spoken()) }));
+		const schemes = SCHEMES.map((name) => button(`scheme.${name}`, ({ target }) => {
 			setScheme(name);
-			for (const button of event.target.parentElement.children) button.setAttribute("aria-pressed", String(button === event.target));
-		} } }, t(`scheme.${name}`)));
+			for (const button of target.parentElement.children) button.setAttribute("aria-pressed", String(button === target));
+		}, { "aria-pressed": String(name === (ofBrowser.get("scheme") ?? "system")) }));
 		return el(
-			"details",
-			{ class: "settings" },
-			el("summary", {}, el("span", { class: "name" }, app.me.user), icon("down")),
-			el("div", { class: "choices", role: "group", "aria-label": t("settings.language") }, languages),
-			el("div", { class: "choices", role: "group", "aria-label": t("settings.scheme") }, schemes),
-			button("keys.title", showKeys, { class: "plain" }),
+			"details.settings",
+			el("summary", el("span.name", app.me.user), icon("down")),
+			el("div.choices", { role: "group", "aria-label": t("settings.language") }, languages),
+			el("div.choices", { role: "group", "aria-label": t("settings.scheme") }, schemes),
+			!isTouched() && button("keys.title", showKeys, { class: "plain" }),
 			button("login.out", () => app.signOut(), { class: "plain" }),
 		);
 	}
@@ -128,10 +167,8 @@ function markCurrent(link, isCurrent) {
 	else link.removeAttribute("aria-current");
 }
 
-const scheme = () => localStorage.getItem("madang.scheme") ?? "system";
-
 function setScheme(name) {
-	localStorage.setItem("madang.scheme", name);
+	ofBrowser.set("scheme", name);
 	if (name === "system") delete document.documentElement.dataset.scheme;
 	else document.documentElement.dataset.scheme = name;
 }

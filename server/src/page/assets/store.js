@@ -1,19 +1,19 @@
 // What a chat looks like, made of its snapshot and its events. Pure: no clock, no network, no page.
 //
-// Entries have the number that the server's transcript gives them, so an event that comes twice changes nothing.
-// What only tells progress is kept by its call or its turn, and goes when that ends.
+// Entries have the numbers of the server's transcript, so an event that comes twice changes nothing. Progress is kept by
+// its call or its turn, and goes when that ends.
 
-import { read } from "./json.js";
+import { readOr } from "./json.js";
 
 /**
- * An empty chat. `entries` have a key, a kind and a cursor; `calls` have not ended; `outbox` has what the server has not
- * taken or told yet; `stop` is a stop that can be undone.
+ * An empty chat. `entries` have a key, a kind and a cursor; `calls` have not ended; the server has not told of what is in
+ * `outbox`; `stop` can be undone.
  */
 export function fresh(session) {
 	return { session, isLoaded: false, cursor: "0", entries: [], calls: [], turn: null, speech: null, thought: null, approval: null, outbox: [], stop: null };
 }
 
-/** Puts the server's snapshot in place of all that came before, but for what is still to be sent. */
+/** Replaces all but what is still to be sent by the server's snapshot. */
 export function restored(chat, view) {
 	const entries = view.messages.map(entryOfMessage);
 	const cursor = String(view.cursor);
@@ -36,9 +36,9 @@ export function restored(chat, view) {
 	};
 }
 
-/** The chat after one item of the stream, or one step of this page (`local_..`). */
+/** The chat after an item of the stream, or a step of this page (`local_..`). */
 export function reduced(chat, item) {
-	// What only tells progress is over where an entry behind it is known.
+	// Progress is over if a later entry is known.
 	if (IS_PROGRESS.has(item.type) && compareCursors(item.cursor, chat.cursor) < 0) return chat;
 	switch (item.type) {
 		case "text":
@@ -46,7 +46,7 @@ export function reduced(chat, item) {
 		case "thinking":
 			return { ...chat, thought: spoken(chat.thought, item) };
 		case "tool_call_proposed":
-			return begun(chat, item, { calls: withCall(chat.calls, openCall(item.call, item.name, parsed(item.arguments), "proposed", item.turn)) });
+			return begun(chat, item, { calls: withCall(chat.calls, openCall(item.call, item.name, readOr(item.arguments, item.arguments), "proposed", item.turn)) });
 		case "approval_requested":
 			return begun(chat, item, {
 				calls: withCall(chat.calls, openCall(item.call, item.tool, item.arguments, "asked", item.turn)),
@@ -105,15 +105,20 @@ function stored(chat, item) {
 	}
 }
 
+/** Each ending of a turn, and its row if no other row tells of it. A test of the server finds a missing one. */
+const ENDINGS = { answered: null, stopped: null, failed: null, dismissed: "dismissed" };
+
 function ended(chat, item) {
-	const told = item.ending === "dismissed" ? appended(chat, entryOf("dismissed", item)) : chat;
-	// The end of an older turn, heard late, ends nothing of this one.
+	const row = ENDINGS[item.ending];
+	const told = row ? appended(chat, entryOf(row, item)) : chat;
+	// The late end of an older turn does not end this one.
 	if (chat.turn !== null && chat.turn !== item.turn) return told;
 	return { ...told, turn: null, calls: [], speech: null, thought: null, approval: null, stop: null };
 }
 
 function local(chat, item) {
 	const change = (fields) => ({ ...chat, outbox: chat.outbox.map((sent) => (sent.key === item.key ? { ...sent, ...fields } : sent)) });
+	const without = () => ({ ...chat, outbox: chat.outbox.filter((sent) => sent.key !== item.key) });
 	switch (item.type) {
 		case "local_send": {
 			const waits = runningTurn(chat) !== null || chat.outbox.some((sent) => sent.is !== "refused");
@@ -124,12 +129,12 @@ function local(chat, item) {
 		case "local_waits":
 			return change({ is: "waiting", why: item.why, until: item.until });
 		case "local_accepted":
-			if (chat.entries.some((entry) => entry.kind === "user" && entry.turn === item.turn)) return { ...chat, outbox: chat.outbox.filter((sent) => sent.key !== item.key) };
+			if (chat.entries.some((entry) => entry.kind === "user" && entry.turn === item.turn)) return without();
 			return change({ is: "accepted", turn: item.turn });
 		case "local_refused":
 			return change({ is: "refused", problem: item.problem });
 		case "local_taken_back":
-			return { ...chat, outbox: chat.outbox.filter((sent) => sent.key !== item.key) };
+			return without();
 		case "local_stop": {
 			const turn = runningTurn(chat);
 			return turn === null ? chat : { ...chat, stop: { turn, until: item.until, isSent: false } };
@@ -146,8 +151,8 @@ function local(chat, item) {
 }
 
 /**
- * What is drawn, in order: entries, the text that is being spoken, open calls, what is still to be sent. While a stop
- * can be undone the model's texts of its turn are hidden; what tools did is never hidden.
+ * What is drawn, in order: entries, the text that streams, open calls, what is still to be sent. While a stop can be
+ * undone, the model's texts of its turn are hidden; what tools did is never hidden.
  */
 export function rows(chat) {
 	const isHidden = (entry) => chat.stop !== null && entry.kind === "model" && entry.turn === chat.stop.turn;
@@ -160,15 +165,17 @@ export function rows(chat) {
 	}
 	const calls = chat.calls.map((call) => ({ ...call, key: `call:${call.call}`, kind: "open-call" }));
 	const unsent = chat.outbox.map((sent) => ({ ...sent, key: `unsent:${sent.key}`, kind: "unsent", id: sent.key }));
+	const last = shown.at(-1);
+	if (last?.kind === "error" && chat.turn === null && !unsent.length) shown.splice(-1, 1, { ...last, isLast: true });
 	return [...shown, ...now, ...calls, ...unsent];
 }
 
-/** The turn that runs: one that was heard of, or that the server has just taken. */
+/** The turn that runs, as far as this page knows. */
 export function runningTurn(chat) {
 	return chat.turn ?? chat.outbox.find((sent) => sent.is === "accepted")?.turn ?? null;
 }
 
-/** Orders cursors: `17` before `17.1` before `17.2` before `18`. Behind `@` stands the feed. */
+/** Orders cursors: `17`, `17.1`, `17.2`, `18`. After `@` comes the feed. */
 export function compareCursors(a, b) {
 	return numberOf(a) - numberOf(b) || stepOf(a) - stepOf(b);
 }
@@ -179,10 +186,10 @@ const stepOf = (cursor) => Number(placeOf(cursor)[1] ?? 0);
 
 const isYes = (decided) => Boolean(decided) && !decided.decision.startsWith("deny");
 
-/** A piece of streamed text: from the beginning where `at` is 0, else right behind what is here. */
+/** Adds a piece of streamed text; one at 0 begins anew. */
 function spoken(before, { completion, at, text }) {
 	if (at === 0) return { completion, text };
-	// A piece that does not fit is left out; the message at the end has the whole text.
+	// A piece that does not fit is left out; the message has the whole text.
 	if (before?.completion !== completion || utf8Bytes(before.text) !== at) return before;
 	return { completion, text: before.text + text };
 }
@@ -207,14 +214,14 @@ function withCall(calls, call) {
 	return known < 0 ? [...calls, call] : calls.with(known, call);
 }
 
-/** Puts an entry where its cursor belongs, which is nearly always the end. */
+/** Puts an entry where its cursor belongs. */
 function appended(chat, entry) {
 	const entries = chat.entries.filter((known) => known.key !== entry.key);
 	const behind = entries.findLastIndex((known) => compareCursors(known.cursor, entry.cursor) <= 0);
 	return { ...chat, entries: entries.toSpliced(behind + 1, 0, entry) };
 }
 
-/** Keeps what the turn tells beside its entries; told again, it stays where it is. */
+/** Keeps once what a turn tells beside its entries. */
 function noted(chat, item) {
 	const key = `${item.type}:${item.turn}:${item.cursor}`;
 	if (chat.entries.some((entry) => entry.key === key)) return chat;
@@ -232,13 +239,4 @@ function entryOfMessage(message) {
 
 function callEntry(record) {
 	return { ...record, key: `call:${record.id}`, kind: "call", call: record.id };
-}
-
-/** Raw arguments as a value, where they are one. */
-function parsed(raw) {
-	try {
-		return read(raw);
-	} catch {
-		return raw;
-	}
 }

@@ -1,15 +1,13 @@
-// What the tabs of one browser share: the two streams, each held by one tab, and what tabs tell each other.
-//
-// A browser opens at most six connections to a server, and other requests wait. So all tabs together hold two: the
-// chat's in the tab that was used last, the inbox's in any one.
+// What the tabs of one browser share. A browser opens at most six connections to a server, so all tabs together hold two
+// streams: the chat's in the tab that was used last, and the inbox's in any one.
 
 import { read, write } from "./json.js";
 
-/** One of the two streams, as a lock that one tab holds. */
+/** A stream, as a lock that one tab holds. */
 export class Slot {
 	#name;
 	#onChange;
-	/** The request that holds it, and the one that does not hold it yet. */
+	/** The request that holds it, and the one that waits. */
 	#held = null;
 	#pending = null;
 
@@ -55,7 +53,7 @@ export class Slot {
 			return new Promise((resolve) => ended.signal.addEventListener("abort", resolve));
 		};
 		this.#pending = mine;
-		// Without locks (an old browser, or an address that is not secure) each tab is on its own.
+		// Without locks, as at an address that is not secure, each tab is on its own.
 		const held = navigator.locks ? navigator.locks.request(this.#name, isSteal ? { steal: true } : { signal: ended.signal }, hold) : Promise.resolve().then(hold);
 		held.catch(() => {}).finally(() => {
 			if (this.#pending === mine) this.#pending = null;
@@ -66,10 +64,10 @@ export class Slot {
 	}
 }
 
-/** A tab that is not looked at gives its stream back after so long. */
+/** A hidden tab gives its stream back after this time. */
 const HIDDEN = 30_000;
 
-/** Lets the shown chat follow its events: by the stream in the tab that was used last, in others by a look now and then. */
+/** Lets the shown chat follow its events: by the stream in one tab, by a look now and then in others. */
 export class Sharing {
 	#slot = new Slot("chat", () => this.#share());
 	#session = null;
@@ -83,7 +81,6 @@ export class Sharing {
 		document.addEventListener("visibilitychange", () => this.#seen());
 	}
 
-	/** Follows this chat from now on, or none. */
 	follow(session) {
 		if (session !== this.#session) this.#session?.follow("off");
 		this.#session = session;
@@ -127,7 +124,7 @@ export class Channel {
 	#channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel("madang");
 
 	say(message) {
-		// As a text: a copy of the browser would make plain objects of exact numbers.
+		// As text, because the browser's copy of an exact number is a plain object.
 		this.#channel?.postMessage(write(message));
 	}
 

@@ -6,7 +6,7 @@ use std::{fs, path::Path, time::Duration};
 use madang_actors::{
     ledger::Transition,
     port::{Forget, ForgetError, Forgotten, Store as _, StoreError, Write},
-    protocol::{ChatMessage, Content, UserId},
+    protocol::{ChatMessage, Content, TurnEnding, Usage, UserId},
     store::Keep,
 };
 use serde_json::Value;
@@ -73,6 +73,26 @@ async fn no_byte_of_a_forgotten_text_is_left_in_the_files() {
     // The store goes on as before.
     fixture.chat("s").await;
     fixture.handle.write(record("s", 1)).await.unwrap();
+    let folder = fixture.close_and_leave().await;
+    assert!(!lies_in(folder.path()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rows_of_a_deleted_session_are_overwritten_in_the_file() {
+    let fixture = with_a_secret().await;
+    let ended = Write::TurnEnded {
+        session: session("s"),
+        turn: turn(),
+        at: at(),
+        behind: 9,
+        ending: TurnEnding::Answered,
+        error: None,
+        usage: Usage::default(),
+    };
+    let deleted = Write::Deleted { session: session("s"), user: user(), at: at() };
+    fixture.handle.write(vec![ended, deleted]).await.unwrap();
+    assert_eq!(fixture.count("SELECT count(*) FROM madang_erasing").await, 0, "the door is shut");
+    // The last connection that closes moves the log into the file.
     let folder = fixture.close_and_leave().await;
     assert!(!lies_in(folder.path()));
 }

@@ -14,7 +14,7 @@ use super::{
         page::PageId,
         repository::{BlockHit, Inside, NotesError, NotesRepository, Part},
         rules::NotesViolation,
-        texts,
+        texts::{self, Place},
     },
     BlockText, Caller, NotesResult, Rows, reading, saying, writing,
 };
@@ -33,6 +33,8 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
     vec![
         reading("get_block", "Read one block.", get_block).within(BLOCK),
         writing("update_block", "Replace the text of a block.", update_block)
+            .consequence_from(will_update_block)
+            .consequence(|arguments, locale| texts::will_update(None, &arguments.content, locale))
             .narrower("get_block")
             .idempotent()
             .within(BLOCK),
@@ -41,6 +43,8 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
             "Create a block on a page or inside of another block.",
             create_block,
         )
+        .consequence_from(will_create_block)
+        .consequence(|arguments, locale| texts::will_add_block(&arguments.content, None, locale))
         .narrower("get_block")
         .within(BLOCK),
         saying(
@@ -66,12 +70,20 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
             "Insert a block below the focused one, or at the end of the open page.",
             insert_block_below_current,
         )
+        .consequence_from(will_insert_below_current)
+        .consequence(|arguments, locale| texts::will_add_block(&arguments.content, None, locale))
         .narrower("get_block")
         .within(BLOCK),
         writing("insert_block_below", "Insert a block below another one.", insert_block_below)
+            .consequence_from(will_insert_below)
+            .consequence(|arguments, locale| {
+                texts::will_add_block(&arguments.content, None, locale)
+            })
             .narrower("get_block")
             .within(BLOCK),
         writing("append_to_block", "Append text to a block.", append_to_block)
+            .consequence_from(will_append_to_block)
+            .consequence(|arguments, locale| texts::will_append(None, &arguments.text, locale))
             .narrower("get_block")
             .within(BLOCK),
     ]
@@ -168,6 +180,16 @@ async fn update_block(arguments: UpdateBlock, mut caller: Caller<'_>) -> NotesRe
     Ok(caller.notes.update_block(&arguments.id, &arguments.content).await?.into())
 }
 
+/// Says what changing will do, with the present text if the block is the user's.
+async fn will_update_block(
+    arguments: &UpdateBlock,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    let old = NotesRepository::new(db, &ctx.user).block(&arguments.id).await?.content;
+    Ok(texts::will_update(Some(&old), &arguments.content, ctx.locale))
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct CreateBlock {
@@ -197,6 +219,21 @@ async fn create_block(arguments: CreateBlock, mut caller: Caller<'_>) -> NotesRe
     };
     let after = arguments.insert_after_block_id.as_deref();
     Ok(caller.notes.create_block(inside, after, &arguments.content).await?.into())
+}
+
+/// Says what creating will do, with the page or block that is to contain it if that is the user's.
+async fn will_create_block(
+    arguments: &CreateBlock,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    let mut notes = NotesRepository::new(db, &ctx.user);
+    let place = match (&arguments.page_id, &arguments.parent_block_id) {
+        (Some(page), None) => Some(Place::On(notes.page(page).await?.title)),
+        (None, Some(block)) => Some(Place::In(notes.block(block).await?.content)),
+        (Some(_), Some(_)) | (None, None) => None,
+    };
+    Ok(texts::will_add_block(&arguments.content, place.as_ref(), ctx.locale))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -315,6 +352,18 @@ async fn insert_block_below_current(
     Ok(inserted?.into())
 }
 
+/// Says what inserting will do, with the focused block or the open page.
+async fn will_insert_below_current(
+    arguments: &InsertBelowCurrent,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    let context = NotesRepository::new(db, &ctx.user).context(&ctx.session).await?;
+    let page = context.open_page()?.title.clone();
+    let place = context.focused.map_or(Place::On(page), |block| Place::Below(block.content));
+    Ok(texts::will_add_block(&arguments.content, Some(&place), ctx.locale))
+}
+
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 struct InsertBelow {
@@ -330,6 +379,16 @@ async fn insert_block_below(
     mut caller: Caller<'_>,
 ) -> NotesResult<Created> {
     Ok(caller.notes.insert_below(&arguments.block_id, &arguments.content).await?.into())
+}
+
+/// Says what inserting will do, with the block above if it is the user's.
+async fn will_insert_below(
+    arguments: &InsertBelow,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    let above = NotesRepository::new(db, &ctx.user).block(&arguments.block_id).await?.content;
+    Ok(texts::will_add_block(&arguments.content, Some(&Place::Below(above)), ctx.locale))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -353,4 +412,14 @@ async fn append_to_block(
     mut caller: Caller<'_>,
 ) -> NotesResult<BlockText> {
     Ok(caller.notes.append_to_block(&id, &text, &separator).await?.into())
+}
+
+/// Says what appending will do, with the present text if the block is the user's.
+async fn will_append_to_block(
+    arguments: &AppendToBlock,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    let old = NotesRepository::new(db, &ctx.user).block(&arguments.id).await?.content;
+    Ok(texts::will_append(Some(&old), &arguments.text, ctx.locale))
 }

@@ -4,7 +4,8 @@
 //! schema the model reads, its description, its handler, and perhaps the consequence that a
 //! question shows. A handler is lent the notes of its [`Caller`]. What it returns becomes an
 //! outcome with a text for the person, and a broken rule becomes a fault with the rule's code and
-//! reason. Lists and long texts come in parts that fit an envelope.
+//! reason. Lists and long texts come in parts that fit an envelope. `asking` makes all tools that
+//! write ask a person.
 //!
 //! ```
 //! # use madang::tool::Tool as _;
@@ -14,10 +15,11 @@
 //!
 //! Invariants:
 //! - A tool decides nothing. The rules and the repository do, so a screen gets the same verdict.
-//! - Only the two deletions ask a person.
+//! - Only the two deletions ask a person. Of [`asking_tools`], all that write notes do.
 //! - The text for the person is in the metadata, and never reaches the model.
 //! - The model learns only the type of an error of the database.
 
+mod asking;
 mod blocks;
 mod pages;
 mod ping;
@@ -25,6 +27,7 @@ mod places;
 
 use std::sync::Arc;
 
+pub use asking::asking_tools;
 use madang::{
     SessionId,
     tool::{
@@ -32,6 +35,7 @@ use madang::{
         ToolResult, TypedTool,
     },
 };
+
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;

@@ -34,6 +34,7 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
         reading("list_pages", "List the pages.", list_pages).narrower("query_pages").within(PAGE),
         saying(texts::page_created, "create_page", "Create an empty page.", create_page)
             .effect(EffectPolicy::Write)
+            .consequence(|arguments, locale| texts::will_create_page(&arguments.title, 0, locale))
             .within(PAGE),
         saying(
             texts::page_created,
@@ -42,9 +43,18 @@ pub(super) fn tools() -> Vec<Arc<dyn Tool>> {
             create_page_with_blocks,
         )
         .effect(EffectPolicy::Write)
+        .consequence(|arguments, locale| {
+            texts::will_create_page(&arguments.title, arguments.blocks.len(), locale)
+        })
         .narrower("get_page_blocks")
         .within(PAGE),
-        writing("rename_page", "Give a page another title.", rename_page).idempotent().within(PAGE),
+        writing("rename_page", "Give a page another title.", rename_page)
+            .idempotent()
+            .consequence_from(will_rename_page)
+            .consequence(|arguments, locale| {
+                texts::will_rename_page(None, &arguments.title, locale)
+            })
+            .within(PAGE),
         saying(
             texts::done,
             "delete_page",
@@ -244,6 +254,16 @@ struct RenamePage {
 
 async fn rename_page(arguments: RenamePage, mut caller: Caller<'_>) -> NotesResult<PageTitle> {
     Ok(caller.notes.rename_page(&arguments.id, &arguments.title).await?.into())
+}
+
+/// Says what renaming will do, with the present title if the page is the user's.
+async fn will_rename_page(
+    arguments: &RenamePage,
+    db: &mut SqliteConnection,
+    ctx: &ToolContext,
+) -> ToolResult<String> {
+    let old = NotesRepository::new(db, &ctx.user).page(&arguments.id).await?.title;
+    Ok(texts::will_rename_page(Some(&old), &arguments.title, ctx.locale))
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]

@@ -22,6 +22,16 @@ const CONTEXT: &str = "context";
 /// ask.
 const NAVIGATION: &str = "navigation";
 
+/// The tools that write only where a session is.
+pub(super) const NAVIGATING: [&str; 6] = [
+    "open_page",
+    "switch_to_index",
+    "switch_to_note_view",
+    "navigate_to_path",
+    "go_back",
+    "go_forward",
+];
+
 /// The most rows of the tree in a result.
 const MAX_ROWS: usize = 500;
 

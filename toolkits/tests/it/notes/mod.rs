@@ -1,5 +1,6 @@
 //! Tests the notes toolkit on a real database, through the runtime.
 
+mod asking;
 mod seed;
 mod standing;
 mod verdicts;

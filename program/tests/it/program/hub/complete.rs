@@ -126,7 +126,7 @@ fn a_program_that_could_not_use_the_model_downloads_none() {
 #[test]
 fn a_chat_is_held_with_a_model_from_the_hub() {
     let home = Home::new();
-    let bytes = include_bytes!("../../../../../models/madang-seed.gguf");
+    let bytes = include_bytes!("../../../../../toolkits/src/demonstration/madang-seed.gguf");
     let hub = Hub::with(&[("madang-seed.gguf", bytes)]);
     hub.plan([Plan::Break(1_000_000)]);
     let arguments = ["chat", "--hf", "madang/seed", "--json", "--locale", "ko"];

@@ -1,0 +1,49 @@
+"""Makes the archive that `packaging/install.sh` and people download, and lists the checksums of all beside it."""
+
+import hashlib
+import io
+import pathlib
+import time
+import zipfile
+
+from binary import Binary
+from contents import TIME, Contents, tar_gz
+
+SUMS = "SHA256SUMS"
+
+
+def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.Path]:
+    """Writes `madang-VERSION-TARGET.tar.gz`, or `.zip` for Windows, and its line in SHA256SUMS."""
+    name = f"madang-{contents.version}-{binary.platform.rust}"
+    files = {
+        f"{name}/{binary.platform.program}": (binary.bytes(), 0o755),
+        f"{name}/README.md": (contents.readme, 0o644),
+    }
+    files |= {f"{name}/{licence}": (text, 0o644) for licence, text in contents.licences.items()}
+    is_zip = binary.platform.npm_os == "win32"
+    archive = out / (f"{name}.zip" if is_zip else f"{name}.tar.gz")
+    archive.write_bytes(zipped(files) if is_zip else tar_gz(files))
+    return [archive, write_sums(out)]
+
+
+def zipped(files: dict[str, tuple[bytes, int]]) -> bytes:
+    """Returns a zip file of these files, each with its bytes and its mode."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zip_file:
+        for name, (content, mode) in files.items():
+            entry = zipfile.ZipInfo(name, time.gmtime(TIME)[:6])
+            # A regular file; the upper half of this number is its mode on Unix.
+            entry.external_attr = (0o100000 | mode) << 16
+            entry.create_system = 3
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            zip_file.writestr(entry, content)
+    return archive.getvalue()
+
+
+def write_sums(out: pathlib.Path) -> pathlib.Path:
+    """Writes the checksums of all archives in the folder, in the form of sha256sum."""
+    archives = sorted([*out.glob("madang-*.tar.gz"), *out.glob("madang-*.zip")])
+    lines = [f"{hashlib.sha256(archive.read_bytes()).hexdigest()}  {archive.name}\n" for archive in archives]
+    sums = out / SUMS
+    sums.write_text("".join(lines))
+    return sums

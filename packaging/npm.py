@@ -1,0 +1,50 @@
+"""Makes the npm packages: the launcher `madang`, and the program for a platform.
+
+The launcher has one package for each platform as an optional dependency. npm installs the one that says it runs here.
+"""
+
+import json
+import pathlib
+
+from binary import PLATFORMS, Binary
+from contents import HERE, SUMMARY, Contents, tar_gz
+
+
+def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.Path]:
+    """Writes `madang-VERSION.tgz` and `madang-PLATFORM-VERSION.tgz`, in the form of `npm pack`."""
+    platform = binary.platform
+    for_platform = {
+        **common(f"madang-{platform.npm}", contents),
+        "description": f"The program of the package madang, for {platform.rust}",
+        "os": [platform.npm_os],
+        "cpu": [platform.npm_cpu],
+        # Without this, npm would choose the package on systems with musl, too.
+        **({"libc": ["glibc"]} if platform.is_linux else {}),
+        "preferUnplugged": True,
+    }
+    launcher = {
+        **common("madang", contents),
+        "description": SUMMARY,
+        "bin": {"madang": "bin/madang.js"},
+        "engines": {"node": ">=18"},
+        "optionalDependencies": {f"madang-{other.npm}": contents.version for other in PLATFORMS.values()},
+    }
+    script = (HERE / "npm" / "madang.js").read_bytes()
+    return [
+        pack(launcher, {"bin/madang.js": (script, 0o755), "README.md": (contents.readme, 0o644)}, contents, out),
+        pack(for_platform, {f"bin/{platform.program}": (binary.bytes(), 0o755)}, contents, out),
+    ]
+
+
+def common(name: str, contents: Contents) -> dict:
+    """Returns the fields that all packages have."""
+    return {"name": name, "version": contents.version, "license": "MIT OR Apache-2.0"}
+
+
+def pack(manifest: dict, files: dict[str, tuple[bytes, int]], contents: Contents, out: pathlib.Path) -> pathlib.Path:
+    """Writes one package. Its files lie in a folder `package`, as npm reads it."""
+    files = {"package.json": ((json.dumps(manifest, indent=2) + "\n").encode(), 0o644), **files}
+    files |= {licence: (text, 0o644) for licence, text in contents.licences.items()}
+    package = out / f"{manifest['name']}-{manifest['version']}.tgz"
+    package.write_bytes(tar_gz({f"package/{name}": file for name, file in files.items()}))
+    return package

@@ -1,0 +1,159 @@
+//! Searches the texts of a user's chats, the newest chat first, some texts at a time.
+
+use std::collections::HashMap;
+
+use madang_actors::{
+    port::{SearchPage, SearchQuery, SessionCursor, StoreError, UnfinishedSearch},
+    protocol::{ChatMessage, SessionId, Timestamp, UserId},
+};
+use sqlx::sqlite::SqliteRow;
+use tracing::error;
+
+use super::{
+    own::Own,
+    read,
+    row::{self, column},
+    session_list,
+};
+
+/// How many chats, and how many texts of a chat, are read at once. The statements have the numbers.
+const CHATS_AT_ONCE: usize = 64;
+const TEXTS_AT_ONCE: usize = 32;
+
+/// The next chats of a user in the list. The position itself is among them at first.
+macro_rules! chats {
+    ($compares:literal) => {
+        concat!(
+            "SELECT session, last_at, user AS owner, opened_at, seal AS owner_seal FROM madang_sessions \
+             WHERE last_at IS NOT NULL AND user = $1 AND (last_at, session) ",
+            $compares,
+            " ($2, $3) ORDER BY last_at DESC, session DESC LIMIT 64"
+        )
+    };
+}
+
+/// The next texts of a chat since its last clearing. The user is compared as well, because the chat
+/// may have been deleted since, and opened by another.
+const TEXTS: &str = r#"
+SELECT m.session AS of_session, m.seq, m.turn, m.at, m.content FROM madang_messages AS m
+WHERE m.session = $1 AND m.seq > max($2, coalesce(
+    (SELECT max(seq) FROM madang_messages INDEXED BY madang_clearings
+     WHERE session = $1 AND content = '{"role":"cleared"}'), 0))
+AND (m.content GLOB '{"role":"user"*' OR m.content GLOB '{"role":"model"*')
+AND EXISTS (SELECT 1 FROM madang_sessions WHERE session = $1 AND user = $3)
+ORDER BY m.seq LIMIT 32"#;
+
+/// Searches the texts of a user.
+pub(super) async fn search(
+    own: &mut Own<'_>,
+    user: &UserId,
+    query: &SearchQuery,
+) -> Result<SearchPage, StoreError> {
+    let mut found = UnfinishedSearch::of(query);
+    let after = query.after.as_ref();
+    let first = after.map_or((i64::MAX, String::new()), |after| place(after.chat()));
+    let mut chats = next_chats(own, user, chats!("<="), &first).await?;
+    'chats: loop {
+        let NextChats { chats: next, rest } = chats;
+        for chat in next {
+            let resumed = after.filter(|after| *after.chat() == chat);
+            let mut seq = resumed.map_or(0, |after| after.seq());
+            loop {
+                let texts = texts(own, user, chat.session(), seq).await?;
+                if !texts.iter().all(|(entry, bytes)| found.take(&chat, entry, *bytes)) {
+                    break 'chats;
+                }
+                match texts.last() {
+                    Some((entry, _)) if texts.len() == TEXTS_AT_ONCE => seq = entry.seq,
+                    Some(_) | None => break,
+                }
+            }
+        }
+        let Some(rest) = rest else { break };
+        chats = next_chats(own, user, chats!("<"), &rest).await?;
+    }
+    with_titles(own, user, found.done()).await
+}
+
+/// Some chats of a user.
+struct NextChats {
+    chats: Vec<SessionCursor>,
+    /// The place after which there may be more.
+    rest: Option<(i64, String)>,
+}
+
+fn place(chat: &SessionCursor) -> (i64, String) {
+    (chat.last_at().millis(), chat.session().as_str().to_owned())
+}
+
+/// Reads the chats of a user that come next.
+async fn next_chats(
+    own: &mut Own<'_>,
+    user: &UserId,
+    sql: &str,
+    (at, session): &(i64, String),
+) -> Result<NextChats, StoreError> {
+    let query = sqlx::query(own.sql(sql)).bind(user.as_str()).bind(*at).bind(session.as_str());
+    let rows = read::all(own.db, query).await?;
+    let chat = |row: &SqliteRow| -> Result<SessionCursor, StoreError> {
+        let session = row::session(column(row, "session")?)?;
+        // If another program changed the owner of a session to this user, it is not this user's.
+        read::sealed_owner(row, &session, own.keys)?.map_err(StoreError::unavailable)?;
+        Ok(SessionCursor::new(Timestamp::from_millis(column(row, "last_at")?), session))
+    };
+    let mut next = NextChats { chats: Vec::with_capacity(rows.len()), rest: None };
+    for row in &rows {
+        match chat(row) {
+            Ok(chat) => next.chats.push(chat),
+            Err(cause) => {
+                let session: Result<&str, _> = column(row, "session");
+                let cause = &cause as &dyn std::error::Error;
+                error!(?session, cause, "a chat is not searched");
+            }
+        }
+    }
+    if let Some(last) = rows.last().filter(|_| rows.len() == CHATS_AT_ONCE) {
+        next.rest = Some((column(last, "last_at")?, column(last, "session")?));
+    }
+    Ok(next)
+}
+
+/// Reads the texts of a chat that come next, each with its bytes in the store.
+async fn texts(
+    own: &mut Own<'_>,
+    user: &UserId,
+    session: &SessionId,
+    after: u64,
+) -> Result<Vec<(ChatMessage, usize)>, StoreError> {
+    let query = sqlx::query(own.sql(TEXTS))
+        .bind(session.as_str())
+        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(user.as_str());
+    let text = |row: &SqliteRow| -> Result<(ChatMessage, usize), StoreError> {
+        let content: &str = column(row, "content")?;
+        let seq = row::number(column(row, "seq")?, "seq")?;
+        let turn = row::turn(column(row, "turn")?)?;
+        let at = Timestamp::from_millis(column(row, "at")?);
+        let entry = ChatMessage { seq, turn, at, content: row::content(row, content, seq) };
+        Ok((entry, content.len()))
+    };
+    read::all(own.db, query).await?.iter().map(text).collect()
+}
+
+/// Adds the titles of the chats to what was found.
+async fn with_titles(
+    own: &mut Own<'_>,
+    user: &UserId,
+    mut page: SearchPage,
+) -> Result<SearchPage, StoreError> {
+    let mut titles: HashMap<SessionId, String> = HashMap::new();
+    for hit in &mut page.hits {
+        if !titles.contains_key(&hit.session) {
+            let listed = session_list::one(own, user, &hit.session).await?;
+            let title = listed.map_or_else(String::new, |listed| listed.title);
+            titles.insert(hit.session.clone(), title);
+        }
+        hit.title.clone_from(&titles[&hit.session]);
+    }
+    Ok(page)
+}

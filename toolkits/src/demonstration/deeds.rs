@@ -1,0 +1,114 @@
+//! The tools that the demonstration model was trained on, with what is said of a call that did not
+//! do its work.
+
+/// A tool that the demonstration model knows.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Deed {
+    /// The name of the tool.
+    pub(super) tool: &'static str,
+    /// What it does: a Korean noun, and an English verb that follows "could not".
+    pub(super) does: (&'static str, &'static str),
+    /// The entries of its list, if it returns one.
+    pub(super) lists: Option<Entries>,
+}
+
+/// The kind of entries that a list has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Entries {
+    /// Items of the catalogue.
+    Items,
+    /// Habits of the user.
+    Habits,
+    /// Recorded days of a habit.
+    Days,
+    /// Pages.
+    Pages,
+    /// Blocks that a search found.
+    Hits,
+    /// Blocks of a page, in order.
+    Lines,
+}
+
+const fn deed(tool: &'static str, ko: &'static str, en: &'static str) -> Deed {
+    Deed { tool, does: (ko, en), lists: None }
+}
+
+const fn list(tool: &'static str, ko: &'static str, en: &'static str, entries: Entries) -> Deed {
+    Deed { tool, does: (ko, en), lists: Some(entries) }
+}
+
+/// The tools of the toolkit `life` that it knows.
+pub(super) const LIFE: [Deed; 10] = [
+    list("search_catalog", "카탈로그 검색", "search the catalogue", Entries::Items),
+    deed("query_protocol", "카탈로그 항목 읽기", "read the item of the catalogue"),
+    list("list_active_habits", "습관 목록 읽기", "list the habits", Entries::Habits),
+    deed("get_habit", "습관 읽기", "read the habit"),
+    deed("get_streak", "연속 일수 읽기", "read the streak"),
+    list("list_tracker_entries", "습관 기록 읽기", "read the records of the habit", Entries::Days),
+    deed("add_habit", "습관 추가", "add the habit"),
+    deed("log_tracker_entry", "습관 기록", "record the habit"),
+    deed("end_habit", "습관 끝내기", "end the habit"),
+    deed("correct_tracker_entry", "습관 기록 수정", "correct the record of the habit"),
+];
+
+/// The tools of the toolkit `notes` that it knows.
+pub(super) const NOTES: [Deed; 23] = [
+    deed("open_page", "페이지 열기", "open the page"),
+    list("query_pages", "페이지 검색", "search the pages", Entries::Pages),
+    list("list_pages", "페이지 목록 읽기", "list the pages", Entries::Pages),
+    deed("create_page", "페이지 만들기", "create the page"),
+    deed("create_page_with_blocks", "페이지 만들기", "create the page"),
+    deed("rename_page", "페이지 이름 변경", "change the title of the page"),
+    deed("delete_page", "페이지 삭제", "delete the page"),
+    deed("get_block", "블록 읽기", "read the block"),
+    deed("update_block", "블록 수정", "change the block"),
+    deed("create_block", "블록 추가", "add the block"),
+    deed("delete_block", "블록 삭제", "delete the block"),
+    list("query_blocks", "블록 검색", "search the blocks", Entries::Hits),
+    list("get_page_blocks", "페이지 읽기", "read the page", Entries::Lines),
+    deed("insert_block_below_current", "블록 추가", "add the block"),
+    deed("insert_block_below", "블록 추가", "add the block"),
+    deed("append_to_block", "블록에 덧붙이기", "add to the block"),
+    deed("get_current_context", "열린 페이지 확인", "find out which page is open"),
+    list("switch_to_index", "모든 페이지 보기", "show all pages", Entries::Pages),
+    deed("switch_to_note_view", "페이지 보기", "show the page"),
+    list("navigate_to_path", "경로로 이동", "go to the path", Entries::Pages),
+    list("go_back", "뒤로 가기", "go back", Entries::Pages),
+    list("go_forward", "앞으로 가기", "go forward", Entries::Pages),
+    deed("ping", "응답 확인", "get an answer"),
+];
+
+/// What is said of a call of any other tool, such as one that was made before the model was chosen.
+const OTHER: Deed = deed("", "도구 실행", "run the tool");
+
+/// Returns whether the model was trained on a tool.
+pub(super) fn knows(tool: &str) -> bool {
+    known().any(|deed| deed.tool == tool)
+}
+
+/// Returns what is said of calls of a tool.
+pub(super) fn of(tool: &str) -> Deed {
+    known().find(|deed| deed.tool == tool).unwrap_or(OTHER)
+}
+
+fn known() -> impl Iterator<Item = Deed> {
+    LIFE.into_iter().chain(NOTES)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{life, notes};
+
+    #[test]
+    fn it_knows_each_tool_of_the_toolkits_and_no_other() {
+        for (known, tools) in [(&LIFE[..], life::tools()), (&NOTES[..], notes::tools())] {
+            let mut known: Vec<_> = known.iter().map(|deed| deed.tool.to_owned()).collect();
+            let mut tools: Vec<_> = tools.iter().map(|tool| tool.spec().name.to_string()).collect();
+            known.sort();
+            tools.sort();
+            assert_eq!(known, tools);
+        }
+        assert!(!knows("") && !knows("send_mail"));
+    }
+}

@@ -1,0 +1,41 @@
+//! The demonstration: a very small model for the tools of [`life`](crate::life) and
+//! [`notes`](crate::notes), of which code writes everything that comes out of data.
+//!
+//! Such a model copies numbers and titles with mistakes. So it was trained to write one of three
+//! placeholders as its whole answer after the results of calls: `{result}`, what the calls of this
+//! turn did; `{which}`, the hits of the last one and the question which is meant; `{count}`, how
+//! many there are. [`Demonstration`] stands around the model and writes the text that its reader
+//! gets. In later prompts it puts the placeholder back, so the model reads what it wrote, and its
+//! cache stays valid.
+//!
+//! ```text
+//! request ─> offered: the tools that it knows    ─> model
+//!            prompt: its placeholders in place     │
+//!            of the texts that code wrote          │
+//!                                                  ▼
+//! reader  <─ speech: holds back what may be    <─ "{result}"
+//!            a placeholder; rendering: the text
+//! ```
+//!
+#![cfg_attr(feature = "bundled-model", doc = "[`load`] loads the model that comes with Madang.")]
+#![cfg_attr(not(feature = "bundled-model"), doc = "The feature `bundled-model` includes a model.")]
+//!
+//! Invariants:
+//! - No placeholder reaches a reader.
+//! - Any other answer is passed on as the model wrote it.
+//! - The model is offered only tools that it was trained on.
+
+#[cfg(feature = "bundled-model")]
+mod bundled;
+mod deeds;
+mod model;
+mod offered;
+mod past_call;
+mod placeholder;
+mod prompt;
+mod rendering;
+mod speech;
+
+#[cfg(feature = "bundled-model")]
+pub use bundled::{load, load_file, load_with};
+pub use model::Demonstration;
