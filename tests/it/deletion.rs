@@ -25,11 +25,11 @@ async fn chat(texts: usize) -> (TestRuntime, Session) {
     (test, session)
 }
 
-fn is_deleted<T>(answer: Result<T, Error>) -> bool {
+fn is_deleted<T>(answer: &Result<T, Error>) -> bool {
     matches!(answer, Err(Error::Deleted))
 }
 
-fn is_busy<T>(answer: Result<T, Error>) -> bool {
+fn is_busy<T>(answer: &Result<T, Error>) -> bool {
     matches!(answer, Err(Error::Busy))
 }
 
@@ -64,12 +64,12 @@ async fn a_deleted_chat_is_gone_for_its_handles_and_readers_and_its_id_is_free()
     anew.send("again").await.unwrap().ended().await.unwrap();
     assert_eq!(anew.state().await.unwrap().messages.len(), 2, "it begins anew");
     for old in [&session, &other] {
-        assert!(is_deleted(old.state().await));
-        assert!(is_deleted(old.send("more").await));
-        assert!(is_deleted(old.summary().await));
-        assert!(is_deleted(old.unresolved().await));
-        assert!(is_deleted(old.rename(SessionTitle::new("mine").unwrap()).await));
-        assert!(is_deleted(old.delete().await));
+        assert!(is_deleted(&old.state().await));
+        assert!(is_deleted(&old.send("more").await));
+        assert!(is_deleted(&old.summary().await));
+        assert!(is_deleted(&old.unresolved().await));
+        assert!(is_deleted(&old.rename(SessionTitle::new("mine").unwrap()).await));
+        assert!(is_deleted(&old.delete().await));
         assert!(old.subscribe().next().await.is_none());
     }
     assert_eq!(anew.state().await.unwrap().messages.len(), 2, "the old handles changed nothing");
@@ -84,13 +84,13 @@ async fn no_chat_is_deleted_while_its_turn_runs_or_waits_for_an_answer() {
     let mut probe = Probe::new(session.subscribe());
     let turn = session.send("저장해줘").await.unwrap();
     let completion = script.next().await;
-    assert!(is_busy(session.delete().await), "the model answers");
+    assert!(is_busy(&session.delete().await), "the model answers");
     completion.finish(Completion {
         tool_calls: vec![wanted("save", &json!({ "name": "a" }))],
         ..Completion::default()
     });
     let request = probe.approval_request().await;
-    assert!(is_busy(session.delete().await), "a person is asked");
+    assert!(is_busy(&session.delete().await), "a person is asked");
     session.decide(&request, Decision::Deny).await.unwrap();
     script.next().await.say("저장하지 않았어요.");
     turn.ended().await.unwrap();
@@ -104,7 +104,7 @@ async fn no_chat_is_deleted_while_a_call_without_a_model_runs_in_it() {
     let call = Call::new(kim(), "slow_note", r#"{"name":"a"}"#).session(session.id().clone());
     let running = test.runtime.begin(call).await.unwrap();
     test.gate.begun(1).await;
-    assert!(is_busy(session.delete().await));
+    assert!(is_busy(&session.delete().await));
     test.gate.open(1);
     timeout(PATIENCE, running.ended()).await.unwrap();
     session.delete().await.unwrap();
@@ -119,7 +119,7 @@ async fn no_chat_is_deleted_while_a_handler_still_owes_its_effect() {
     let call = call.approver(Approver::None);
     dispatched(&test.runtime, call).await.unwrap();
     assert_eq!(session.unresolved().await.unwrap().len(), 1, "the handler passed its deadline");
-    assert!(is_busy(session.delete().await));
+    assert!(is_busy(&session.delete().await));
     test.gate.open(1);
     let resolved = async {
         while !session.unresolved().await.unwrap().is_empty() {
@@ -151,8 +151,8 @@ async fn of_two_deletions_at_once_one_deletes_and_waiting_requests_learn_of_it()
         ends.push(timeout(PATIENCE, deletion).await.unwrap().unwrap());
     }
     assert_eq!(ends.iter().filter(|end| end.is_ok()).count(), 1, "{ends:?}");
-    assert!(ends.into_iter().filter(Result::is_err).all(is_deleted));
-    assert!(is_deleted(timeout(PATIENCE, waits).await.unwrap().unwrap()));
+    assert!(ends.iter().filter(|end| end.is_err()).all(is_deleted));
+    assert!(is_deleted(&timeout(PATIENCE, waits).await.unwrap().unwrap()));
     test.shutdown().await;
 }
 
@@ -172,7 +172,7 @@ async fn a_deletion_is_what_the_store_has_though_its_answer_is_lost() {
     }
     test.store.lose_next_commit_reply();
     session.delete().await.unwrap();
-    assert!(is_deleted(session.state().await));
+    assert!(is_deleted(&session.state().await));
     test.shutdown().await;
 }
 
@@ -191,6 +191,6 @@ async fn a_deletion_whose_caller_leaves_is_done_nevertheless() {
     }
     drop(paused);
     until_gone(&test, &session).await;
-    assert!(is_deleted(session.state().await));
+    assert!(is_deleted(&session.state().await));
     test.shutdown().await;
 }

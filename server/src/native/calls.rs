@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
         Route::post("/v1/calls/{call}/resolve", decide, resolve)
             .id("resolveCall")
             .says("Records whether a call whose effect was unknown took effect.")
-            .takes::<ResolutionBody>(|| serde_json::json!({ "effect": "took_effect" }))
+            .takes::<ResolutionBody>(|| serde_json::json!({ "effect": "committed" }))
             .gives::<LedgerRow>(StatusCode::OK, "The updated row.")
             .refuses(&[ProblemName::StillRuns, ProblemName::NotUnknown]),
         Route::get("/v1/tools", chat, tools)

@@ -16,6 +16,7 @@ use crate::{
 pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/suggestions", Access::Scope(TokenScope::Chat), suggestions)
+            .id("listSuggestions")
             .says("Lists sentences with which a newcomer may begin a chat, by language.")
             .gives::<Suggestions>(StatusCode::OK, "The sentences, or none."),
     ]

@@ -52,12 +52,12 @@ fn specs() -> Vec<ToolSpec> {
     tools.iter().map(|tool| tool.spec().clone()).collect()
 }
 
-fn request(messages: Vec<PromptMessage>, locale: Locale) -> CompletionRequest {
+fn request(messages: impl Into<Vec<PromptMessage>>, locale: Locale) -> CompletionRequest {
     let request = json!({
         "id": Uuid::nil(),
         "session": "chat",
         "user": "kim",
-        "messages": messages,
+        "messages": messages.into(),
         "tools": specs(),
         "language": locale.tag(),
         "max_tokens": 100,
