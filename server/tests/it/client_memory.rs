@@ -88,6 +88,50 @@ async fn forks_are_kept_in_memory_and_in_the_tables() {
     runtime.shutdown().await.unwrap();
 }
 
+async fn forgets_all_that_names_a_deleted_chat(memory: &dyn ClientMemory) {
+    let users = [UserId::new("kim").unwrap(), UserId::new("lee").unwrap()];
+    let id = |name: &str| SessionId::new(name).unwrap();
+    let (chain, gone, kept) = (Digest::new([1; 32]), Digest::new([2; 32]), Digest::new([3; 32]));
+    let now = Timestamp::from_millis(1);
+    for user in &users {
+        for chat in ["gone", "kept"] {
+            memory.add_chat(user.clone(), chain, id(chat), now).await.unwrap();
+        }
+        memory.add_try(user.clone(), gone, tried("gone", None), now).await.unwrap();
+        memory.add_try(user.clone(), kept, tried("kept", None), now).await.unwrap();
+        for (chat, fork) in [("gone", "kept"), ("kept", "gone"), ("kept", "other")] {
+            memory.add_fork(user.clone(), id(chat), id(fork)).await.unwrap();
+        }
+    }
+    let [kim, lee] = users;
+    memory.forget_chat(kim.clone(), id("gone")).await.unwrap();
+    let known = async |user: &UserId| {
+        let mut known = memory.chats(user.clone(), chain).await.unwrap();
+        for name in [gone, kept] {
+            let found = memory.tried(user.clone(), name, now).await.unwrap();
+            known.extend(found.map(|tried| tried.session));
+        }
+        for chat in ["gone", "kept"] {
+            known.extend(memory.forks(user.clone(), id(chat)).await.unwrap());
+        }
+        known.iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    assert_eq!(known(&kim).await, ["kept", "kept", "other"]);
+    assert_eq!(known(&lee).await, ["kept", "gone", "gone", "kept", "kept", "other", "gone"]);
+}
+
+#[tokio::test]
+async fn a_deleted_chat_is_forgotten_in_memory_and_in_the_tables() {
+    forgets_all_that_names_a_deleted_chat(&ForgetfulMemory::default()).await;
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(folder.path().join("chats.db"));
+    let store = store.migrations("server", &MIGRATIONS).await.unwrap();
+    let model = ScriptedModel::new([]);
+    let runtime = Runtime::builder().model(model).store(store).start().await.unwrap();
+    forgets_all_that_names_a_deleted_chat(&tables(&runtime).await).await;
+    runtime.shutdown().await.unwrap();
+}
+
 /// A key has no last moment, so a client could fill the disk with them.
 #[tokio::test]
 async fn of_the_keys_of_a_user_the_newest_are_remembered_in_the_tables() {

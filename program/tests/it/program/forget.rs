@@ -32,7 +32,7 @@ fn written() -> Home {
 }
 
 /// Tells whether a file contains a word or has it in its name.
-fn lies_in(folder: &Path, word: &str) -> bool {
+pub(super) fn lies_in(folder: &Path, word: &str) -> bool {
     let has = |bytes: &[u8]| bytes.windows(word.len()).any(|part| part == word.as_bytes());
     fs::read_dir(folder).unwrap().any(|entry| {
         let path = entry.unwrap().path();

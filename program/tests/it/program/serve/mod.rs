@@ -4,10 +4,12 @@
 //! `link` tests what the program prints and what that opens, `restarts` its ends and its next
 //! starts, and `misuse` its ends while clients do wrong. `addresses` tests where it listens,
 //! `tokens` what opens it, `metrics` what it measures, `mcp` the servers whose tools it calls, and
-//! `mcp_clients` the clients of `/mcp`. `confined` tests what the model's process may have.
+//! `mcp_clients` the clients of `/mcp`. `confined` tests what the model's process may have, and
+//! `deleted` what is left of a deleted chat.
 
 mod addresses;
 mod confined;
+mod deleted;
 mod link;
 mod mcp;
 mod mcp_clients;
