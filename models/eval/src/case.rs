@@ -44,6 +44,8 @@ pub(crate) enum Kind {
     Refusal,
     /// A call fails or finds nothing, and the model must say so.
     Error,
+    /// Whatever a new user asks first, in the words that come to mind.
+    Natural,
 }
 
 /// A call: expected, played, or made before the chat, without a model and with the person's
@@ -168,6 +170,7 @@ impl Kind {
             Self::Correction => "correction",
             Self::Refusal => "refusal",
             Self::Error => "error",
+            Self::Natural => "natural",
         }
     }
 }
@@ -212,7 +215,7 @@ impl Case {
         words.push(match self.kind {
             _ if turn.text.asks => ask,
             Kind::Refusal | Kind::Error => no,
-            Kind::Single | Kind::Chain | Kind::Restraint | Kind::Correction => yes,
+            Kind::Single | Kind::Chain | Kind::Restraint | Kind::Correction | Kind::Natural => yes,
         });
         Played { calls: turn.calls().to_vec(), say: words.join(" ") }
     }

@@ -89,6 +89,7 @@ impl Report {
             Kind::Correction,
             Kind::Refusal,
             Kind::Error,
+            Kind::Natural,
         ] {
             add(kind.name(), &|verdict| verdict.kind == kind);
             for language in languages {
