@@ -49,8 +49,10 @@ async fn every_committed_case_is_right_when_it_is_played_as_it_is_meant() {
     let toolkits = Toolkit::value_variants();
     let mut cases = cases::open().unwrap();
     cases.extend(cases::sealed().unwrap());
-    let later = concat!(env!("CARGO_MANIFEST_DIR"), "/cases/later.jsonl");
-    cases.extend(cases::of_file(std::path::Path::new(later)).unwrap());
+    for file in ["later.jsonl", "sealed.hex"] {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("cases").join(file);
+        cases.extend(cases::of_file(&path).unwrap());
+    }
     cases::check_ids(&cases).unwrap();
     let verdicts = as_meant(&cases, toolkits).await.unwrap();
     assert_eq!(verdicts.len(), cases.len());
