@@ -1,7 +1,7 @@
 //! Searching the texts of a user's chats: what is looked for, how much is read at once, and what is
 //! found. Every store finds alike, because the comparison is here.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::{fmt, mem, str::FromStr, time::Duration};
 
 use serde::Serialize;
 use tokio::time::Instant;
@@ -18,7 +18,7 @@ pub struct SearchText(String);
 #[non_exhaustive]
 pub enum InvalidSearch {
     /// Nothing but blanks is in it.
-    #[error("a search needs at least one letter")]
+    #[error("a search needs at least one character that is no blank")]
     Empty,
     /// It is too long.
     #[error("a search has at most {max} bytes", max = SearchText::MAX_BYTES)]
@@ -99,7 +99,7 @@ pub struct SearchBounds {
     pub hits: usize,
     /// The most bytes of texts that are read. One text is read whatever its bytes are.
     pub bytes: usize,
-    /// The longest time that is spent. One text is read in any case.
+    /// The longest time that is spent. A text, or a chat without one, is read in any case.
     pub time: Duration,
 }
 
@@ -272,6 +272,7 @@ pub struct UnfinishedSearch<'a> {
     bytes: usize,
     /// `None` for a time that never comes.
     until: Option<Instant>,
+    has_read: bool,
 }
 
 impl<'a> UnfinishedSearch<'a> {
@@ -285,10 +286,25 @@ impl<'a> UnfinishedSearch<'a> {
             hits: hits.max(1),
             bytes,
             until: Instant::now().checked_add(time),
+            has_read: false,
         }
     }
 
-    /// Reads an entry of this chat, which takes so many bytes in the store. Returns whether the
+    /// Asks before each read whether the page goes on with the entries of this chat after `seq`.
+    /// The first read of a page is never refused, so each page gets further.
+    pub fn reads_on(&mut self, chat: &SessionCursor, seq: u64) -> bool {
+        let goes_on = !mem::replace(&mut self.has_read, true) || !self.is_late();
+        if !goes_on {
+            self.page.next = Some(SearchCursor::new(chat.clone(), seq));
+        }
+        goes_on
+    }
+
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+
+    /// Compares an entry of this chat, which takes so many bytes in the store. Returns whether the
     /// page goes on after it.
     pub fn take(&mut self, chat: &SessionCursor, entry: &ChatMessage, bytes: usize) -> bool {
         let said = match &entry.content {
@@ -309,8 +325,7 @@ impl<'a> UnfinishedSearch<'a> {
             });
             self.hits -= 1;
         }
-        let is_late = self.until.is_some_and(|until| Instant::now() >= until);
-        let goes_on = self.hits > 0 && bytes < self.bytes && !is_late;
+        let goes_on = self.hits > 0 && bytes < self.bytes && !self.is_late();
         self.bytes = self.bytes.saturating_sub(bytes);
         if !goes_on {
             self.page.next = Some(SearchCursor::new(chat.clone(), entry.seq));

@@ -75,7 +75,7 @@ fn wrong_text(invalid: InvalidSearch) -> Problem {
     match invalid {
         InvalidSearch::TooLong => Problem::too_long(None, SearchText::MAX_BYTES),
         InvalidSearch::Empty | _ => {
-            let detail = "Send at least one letter to search for.";
+            let detail = "Send at least one character to search for.";
             Problem::new(ProblemName::Empty, detail).at("/text", detail)
         }
     }

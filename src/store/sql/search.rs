@@ -1,4 +1,4 @@
-//! Searches the texts of a user's chats, the newest chat first, some texts at a time.
+//! Searches the texts of a user's chats, the newest chat first, some entries at a time.
 
 use std::collections::HashMap;
 
@@ -16,9 +16,10 @@ use super::{
     session_list,
 };
 
-/// How many chats, and how many texts of a chat, are read at once. The statements have the numbers.
-const CHATS_AT_ONCE: usize = 64;
-const TEXTS_AT_ONCE: usize = 32;
+/// How many chats, and how many entries of a chat, are read at once. The time is looked at before
+/// each read.
+const CHATS_AT_ONCE: u32 = 64;
+const ENTRIES_AT_ONCE: u32 = 64;
 
 /// The next chats of a user in the list. The position itself is among them at first.
 macro_rules! chats {
@@ -27,21 +28,22 @@ macro_rules! chats {
             "SELECT session, last_at, user AS owner, opened_at, seal AS owner_seal FROM madang_sessions \
              WHERE last_at IS NOT NULL AND user = $1 AND (last_at, session) ",
             $compares,
-            " ($2, $3) ORDER BY last_at DESC, session DESC LIMIT 64"
+            " ($2, $3) ORDER BY last_at DESC, session DESC LIMIT $4"
         )
     };
 }
 
-/// The next texts of a chat since its last clearing. The user is compared as well, because the chat
-/// may have been deleted since, and opened by another.
-const TEXTS: &str = r#"
-SELECT m.session AS of_session, m.seq, m.turn, m.at, m.content FROM madang_messages AS m
+/// The next entries of a chat since its last clearing, with the content of those that are texts. The
+/// user is compared as well, because the chat may have been deleted since, and opened by another.
+const ENTRIES: &str = r#"
+SELECT m.session AS of_session, m.seq, m.turn, m.at,
+    CASE WHEN m.content GLOB '{"role":"user"*' OR m.content GLOB '{"role":"model"*' THEN m.content END AS content
+FROM madang_messages AS m
 WHERE m.session = $1 AND m.seq > max($2, coalesce(
     (SELECT max(seq) FROM madang_messages INDEXED BY madang_clearings
      WHERE session = $1 AND content = '{"role":"cleared"}'), 0))
-AND (m.content GLOB '{"role":"user"*' OR m.content GLOB '{"role":"model"*')
 AND EXISTS (SELECT 1 FROM madang_sessions WHERE session = $1 AND user = $3)
-ORDER BY m.seq LIMIT 32"#;
+ORDER BY m.seq LIMIT $4"#;
 
 /// Searches the texts of a user.
 pub(super) async fn search(
@@ -59,14 +61,15 @@ pub(super) async fn search(
             let resumed = after.filter(|after| *after.chat() == chat);
             let mut seq = resumed.map_or(0, |after| after.seq());
             loop {
-                let texts = texts(own, user, chat.session(), seq).await?;
+                if !found.reads_on(&chat, seq) {
+                    break 'chats;
+                }
+                let Entries { texts, rest } = entries(own, user, chat.session(), seq).await?;
                 if !texts.iter().all(|(entry, bytes)| found.take(&chat, entry, *bytes)) {
                     break 'chats;
                 }
-                match texts.last() {
-                    Some((entry, _)) if texts.len() == TEXTS_AT_ONCE => seq = entry.seq,
-                    Some(_) | None => break,
-                }
+                let Some(rest) = rest else { break };
+                seq = rest;
             }
         }
         let Some(rest) = rest else { break };
@@ -94,6 +97,7 @@ async fn next_chats(
     (at, session): &(i64, String),
 ) -> Result<NextChats, StoreError> {
     let query = sqlx::query(own.sql(sql)).bind(user.as_str()).bind(*at).bind(session.as_str());
+    let query = query.bind(CHATS_AT_ONCE);
     let rows = read::all(own.db, query).await?;
     let chat = |row: &SqliteRow| -> Result<SessionCursor, StoreError> {
         let session = row::session(column(row, "session")?)?;
@@ -112,32 +116,47 @@ async fn next_chats(
             }
         }
     }
-    if let Some(last) = rows.last().filter(|_| rows.len() == CHATS_AT_ONCE) {
+    if let Some(last) = rows.last().filter(|_| rows.len() == CHATS_AT_ONCE as usize) {
         next.rest = Some((column(last, "last_at")?, column(last, "session")?));
     }
     Ok(next)
 }
 
-/// Reads the texts of a chat that come next, each with its bytes in the store.
-async fn texts(
+/// Some entries of a chat.
+struct Entries {
+    /// Those that are texts, each with its bytes in the store.
+    texts: Vec<(ChatMessage, usize)>,
+    /// The number of the entry after which there may be more.
+    rest: Option<u64>,
+}
+
+/// Reads the entries of a chat that come next.
+async fn entries(
     own: &mut Own<'_>,
     user: &UserId,
     session: &SessionId,
     after: u64,
-) -> Result<Vec<(ChatMessage, usize)>, StoreError> {
-    let query = sqlx::query(own.sql(TEXTS))
+) -> Result<Entries, StoreError> {
+    let query = sqlx::query(own.sql(ENTRIES))
         .bind(session.as_str())
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
-        .bind(user.as_str());
-    let text = |row: &SqliteRow| -> Result<(ChatMessage, usize), StoreError> {
-        let content: &str = column(row, "content")?;
-        let seq = row::number(column(row, "seq")?, "seq")?;
+        .bind(user.as_str())
+        .bind(ENTRIES_AT_ONCE);
+    let rows = read::all(own.db, query).await?;
+    let seq = |row: &SqliteRow| row::number(column(row, "seq")?, "seq");
+    let text = |row: &SqliteRow| -> Result<Option<(ChatMessage, usize)>, StoreError> {
+        let Some(content) = column::<Option<&str>>(row, "content")? else { return Ok(None) };
+        let seq = seq(row)?;
         let turn = row::turn(column(row, "turn")?)?;
         let at = Timestamp::from_millis(column(row, "at")?);
         let entry = ChatMessage { seq, turn, at, content: row::content(row, content, seq) };
-        Ok((entry, content.len()))
+        Ok(Some((entry, content.len())))
     };
-    read::all(own.db, query).await?.iter().map(text).collect()
+    let last = rows.last().filter(|_| rows.len() == ENTRIES_AT_ONCE as usize);
+    Ok(Entries {
+        texts: rows.iter().filter_map(|row| text(row).transpose()).collect::<Result<_, _>>()?,
+        rest: last.map(seq).transpose()?,
+    })
 }
 
 /// Adds the titles of the chats to what was found.

@@ -18,6 +18,9 @@ impl Layer {
                 continue;
             }
             let from = after.filter(|after| *after.chat() == chat).map_or(0, |after| after.seq());
+            if !found.reads_on(&chat, from) {
+                break;
+            }
             let table = &self.sessions[&summary.session];
             let messages = || {
                 table.shown().filter_map(|(_, entry)| match entry {

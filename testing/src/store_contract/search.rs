@@ -88,13 +88,23 @@ pub async fn a_search_reads_no_more_than_its_bounds_and_goes_on(store: &dyn Stor
     for (name, millis) in [("a", 1), ("b", 2), ("c", 3)] {
         chat(store, name, "kim", millis, &["one", "two", "three"]).await;
     }
-    for (bytes, time) in [(1, Duration::MAX), (usize::MAX, Duration::ZERO)] {
+    // The end of a chat that is not the first of its page is a page of its own where time is over.
+    for (bytes, time, count) in [(1, Duration::MAX, 10), (usize::MAX, Duration::ZERO, 12)] {
         let bounds = SearchBounds { hits: 20, bytes, time };
         let all = pages(store, "kim", "two", bounds).await;
-        assert_eq!(all.len(), 10, "a text at a time, and the end");
+        assert_eq!(all.len(), count, "a text at a time, and the end");
         let all: Vec<_> = all.into_iter().flat_map(|page| page.hits).collect();
         assert_eq!(names(&all), ["c 2", "b 2", "a 2"]);
     }
+    // Chats without a text take time as well.
+    for (name, millis) in [("d", 1), ("e", 2), ("f", 3)] {
+        chat(store, name, "lee", millis, &["two"]).await;
+        written(store, &[says(name, &text_at(2, millis, Content::Cleared))]).await;
+    }
+    let bounds = SearchBounds { time: Duration::ZERO, ..SearchBounds::default() };
+    let all = pages(store, "lee", "two", bounds).await;
+    assert_eq!(all.len(), 3, "a chat at a time");
+    assert!(all.iter().all(|page| page.hits.is_empty()));
 }
 
 /// Both sides are found, with the title of their chat and where the words stand. What a call has is
