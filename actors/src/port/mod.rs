@@ -46,7 +46,7 @@ pub use poll_before_park::poll_before_park;
 pub use progress::ProgressReporter;
 pub use recorded_decision::RecordedDecision;
 pub use resource::Resource;
-pub use room::{ROW_BYTES, stored_bytes, stored_turn_bytes};
+pub use room::{ROW_BYTES, erased_bytes, stored_bytes, stored_turn_bytes};
 pub use search::{
     Excerpt, InvalidSearch, InvalidSearchCursor, SearchBounds, SearchCursor, SearchHit, SearchPage,
     SearchQuery, SearchText, TextRole, UnfinishedSearch,

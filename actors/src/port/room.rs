@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::protocol::{TurnOptions, json_bytes};
+use crate::protocol::{Digest, TurnOptions, json_bytes};
 
 /// Bytes that an entry of a transcript or a step of a call counts in addition to its text. They are
 /// for its columns and indexes, and for the rows of its turn and its call. With them, a turn of two
@@ -25,6 +25,13 @@ pub fn stored_bytes(text: &impl Serialize) -> u64 {
 #[must_use]
 pub fn stored_turn_bytes(options: &TurnOptions) -> u64 {
     options.instructions.as_ref().map_or(0, |_| stored_bytes(options) - ROW_BYTES)
+}
+
+/// Counts the bytes that stay of a deleted session with so many links in its chain: a row and its
+/// hashes. They count until its user is forgotten, so that no user fills the disk with deletions.
+#[must_use]
+pub const fn erased_bytes(links: usize) -> u64 {
+    ROW_BYTES + (links * size_of::<Digest>()) as u64
 }
 
 #[cfg(test)]

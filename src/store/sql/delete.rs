@@ -11,15 +11,14 @@ use super::{erase::UNCOUNT, forget, own::Own, read};
 const IS_OPEN: &str = "SELECT EXISTS (SELECT 1 FROM madang_turns WHERE session = $1 AND ended_at IS NULL) \
     OR EXISTS (SELECT 1 FROM madang_calls WHERE session = $1 AND ended_at IS NULL)";
 
-/// What the steps of a session's calls count.
-const UNCOUNT_STEPS: &str = "UPDATE madang_stored SET bytes = bytes \
-    - (SELECT coalesce(sum(octet_length(transition) + 256), 0) FROM madang_transitions WHERE session = $1) \
+/// What the steps of a session's calls count, but for the record and the hashes that stay, as
+/// [`erased_bytes`](madang_actors::port::erased_bytes) counts them.
+const UNCOUNT_STEPS: &str = "UPDATE madang_stored SET bytes = bytes + 256 \
+    - (SELECT coalesce(sum(octet_length(transition) + 256 - 32), 0) FROM madang_transitions WHERE session = $1) \
     WHERE user = (SELECT user FROM madang_sessions WHERE session = $1)";
 
-/// The statements before the rows go. SQLite overwrites what is deleted from here on, which costs
-/// the writes again, so only a deletion orders it.
-const STATEMENTS: [&str; 4] =
-    ["PRAGMA secure_delete = ON", UNCOUNT, UNCOUNT_STEPS, "INSERT INTO madang_erasing VALUES ($1)"];
+/// The statements before the rows go.
+const STATEMENTS: [&str; 3] = [UNCOUNT, UNCOUNT_STEPS, "INSERT INTO madang_erasing VALUES ($1)"];
 
 /// Deletes a session of this user, and records its chain.
 pub(super) async fn delete(
@@ -39,15 +38,25 @@ pub(super) async fn delete(
         let why = format!("a turn or a call of session {session} has not ended");
         return Err(StoreError::refused(why));
     }
+    // SQLite overwrites what is deleted, which costs the writes again, so only a deletion orders it.
+    // No rollback takes a pragma back.
+    pragma(own, "PRAGMA secure_delete = ON").await?;
+    let erased = erase(own, session, at).await;
+    pragma(own, "PRAGMA secure_delete = OFF").await?;
+    erased
+}
+
+async fn erase(own: &mut Own<'_>, session: &SessionId, at: Timestamp) -> Result<(), StoreError> {
     for sql in STATEMENTS {
-        let statement = sqlx::query(own.sql(sql));
-        // The pragma takes no value.
-        let statement =
-            if sql.contains("$1") { statement.bind(session.as_str()) } else { statement };
+        let statement = sqlx::query(own.sql(sql)).bind(session.as_str());
         statement.execute(&mut *own.db).await.map_err(StoreError::unavailable)?;
     }
     forget::erase_listed(own, None, at).await?;
-    let statement = sqlx::query(own.sql("PRAGMA secure_delete = OFF"));
-    statement.execute(&mut *own.db).await.map_err(StoreError::unavailable)?;
+    Ok(())
+}
+
+async fn pragma(own: &mut Own<'_>, sql: &'static str) -> Result<(), StoreError> {
+    let set = sqlx::query(own.sql(sql)).execute(&mut *own.db).await;
+    set.map_err(StoreError::unavailable)?;
     Ok(())
 }

@@ -11,7 +11,7 @@ use super::{
 };
 use madang_actors::{
     ledger::ErasedChain,
-    port::{StoreError, stored_bytes, stored_turn_bytes},
+    port::{StoreError, erased_bytes, stored_bytes, stored_turn_bytes},
     protocol::{SessionId, Timestamp, UserId},
 };
 
@@ -49,6 +49,7 @@ impl MemoryTransaction {
             bytes += latest.map_or(0, |turn| stored_turn_bytes(&turn.open.options));
         }
         self.uncount(session, bytes);
+        self.count(session, erased_bytes(links.len()));
         let chain = ErasedChain {
             id: Uuid::now_v7(),
             by: None,

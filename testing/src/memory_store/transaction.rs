@@ -263,7 +263,7 @@ impl MemoryTransaction {
         }
     }
 
-    fn count(&mut self, session: &SessionId, bytes: u64) {
+    pub(super) fn count(&mut self, session: &SessionId, bytes: u64) {
         if let Some((user, stored)) = self.stored_of(session) {
             self.top().stored.insert(user, stored + bytes);
         }

@@ -7,7 +7,7 @@ use super::facts::{
 };
 use madang_actors::{
     ledger::Transition,
-    port::{LedgerFilter, SessionTitle, Store, StoreError, Write},
+    port::{LedgerFilter, SessionTitle, Store, StoreError, Write, erased_bytes},
     protocol::{ChatMessage, TurnOptions},
 };
 
@@ -57,7 +57,8 @@ pub async fn a_deleted_session_leaves_hashes_only(store: &dyn Store) {
     assert_eq!(verified(store, "s").await.len(), 1);
 }
 
-/// The user's other sessions stay as they were, and so does the room that they take.
+/// The user's other sessions stay as they were, and so does the room that they take. What stays of
+/// the deleted one takes room, too.
 pub async fn a_deletion_leaves_all_other_sessions_as_they_were(store: &dyn Store) {
     let begins = |number, max| {
         let mut turn = began("t", number);
@@ -70,7 +71,11 @@ pub async fn a_deletion_leaves_all_other_sessions_as_they_were(store: &dyn Store
     an_ended_chat(store, "s", 1).await;
     let full = write_as_it_is(store, &[begins(2, 0)]).await;
     assert!(matches!(full, Err(StoreError::TooMuchStored)), "{full:?}");
-    written(store, &[deleted("s", "kim"), begins(2, 0), ended("t", 2)]).await;
+    let of_one = erased_bytes(3);
+    written(store, &[deleted("s", "kim")]).await;
+    let full = write_as_it_is(store, &[begins(2, of_one - 1)]).await;
+    assert!(matches!(full, Err(StoreError::TooMuchStored)), "{full:?}");
+    written(store, &[begins(2, of_one), ended("t", 2)]).await;
     an_ended_chat(store, "s", 1).await;
     an_ended_chat(store, "u", 4).await;
     let before = store.session(&session("u")).await.expect("the store can be read");
@@ -78,9 +83,9 @@ pub async fn a_deletion_leaves_all_other_sessions_as_they_were(store: &dyn Store
     written(store, &[deleted("s", "kim")]).await;
     assert_eq!(store.session(&session("u")).await.expect("the store can be read"), before);
     assert_eq!(verified(store, "u").await, chain);
-    let full = write_as_it_is(store, &[begins(3, 0)]).await;
+    let full = write_as_it_is(store, &[begins(3, 3 * of_one)]).await;
     assert!(matches!(full, Err(StoreError::TooMuchStored)), "{full:?}");
-    written(store, &[deleted("u", "kim"), begins(3, 0)]).await;
+    written(store, &[deleted("u", "kim"), begins(3, 3 * of_one)]).await;
 }
 
 /// Only the session's user deletes it, and only after every turn and call of it has ended.
