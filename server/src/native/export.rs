@@ -10,7 +10,7 @@ use axum::{
 };
 use madang::{
     Timestamp,
-    event::{ChatMessage, Content},
+    event::{ChatMessage, Content, plain},
     language::{Locale, Text},
     ledger::CallRecord,
 };
@@ -22,7 +22,7 @@ use crate::{
     auth::{caller::Caller, scope::TokenScope},
     extract::{OwnSession, Query, accepts, bad_value},
     heavy,
-    problem::Problem,
+    problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
     stream::{
@@ -41,7 +41,8 @@ pub(super) fn routes() -> Vec<Route> {
             .says("Returns the whole chat as a file, including what came before a clearing. A body that breaks off is not complete.")
             .query("format", "`json` or `markdown`. If absent, it is Markdown for a client that accepts `text/markdown`, and otherwise JSON.")
             .gives::<ExportedChat>(StatusCode::OK, "The chat.")
-            .gives_text(MARKDOWN, "The chat for a person to read."),
+            .gives_text(MARKDOWN, "The chat for a person to read.")
+            .refuses(&[ProblemName::Overloaded]),
     ]
 }
 
@@ -159,26 +160,34 @@ impl Format {
     }
 }
 
-/// Writes an entry for a person.
+/// Writes an entry for a person. No text of it can look like another entry: what was said is a
+/// quotation, and a name is on one line.
 fn markdown(text: &mut String, message: &ChatMessage, locale: Locale) -> std::fmt::Result {
     let at = iso8601(message.at);
     match &message.content {
         Content::User { text: said, .. } => {
-            write!(text, "\n## {} ({at})\n\n{said}\n", locale.pick("사용자", "User"))
+            write!(text, "\n## {} ({at})\n\n", locale.pick("사용자", "User"))?;
+            quote(text, said)
         }
         Content::Model { text: said, model, .. } => {
             let name = locale.pick("모델", "Model");
             match model {
-                Some(model) => write!(text, "\n## {name} {model} ({at})\n\n{said}\n"),
-                None => write!(text, "\n## {name} ({at})\n\n{said}\n"),
+                Some(model) => write!(text, "\n## {name} {} ({at})\n\n", plain(model.as_str()))?,
+                None => write!(text, "\n## {name} ({at})\n\n")?,
             }
+            quote(text, said)
         }
         Content::ToolCall(record) => call(text, record, &at, locale),
         Content::Notice { notice } => {
-            write!(text, "\n> {}\n", Text::Notice(*notice).in_locale(locale))
+            write!(text, "\n*{}*\n", Text::Notice(*notice).in_locale(locale))
         }
         Content::Cleared => write!(text, "\n---\n"),
     }
+}
+
+/// Writes a text so that no heading and no code block of it reaches over its end.
+fn quote(text: &mut String, said: &str) -> std::fmt::Result {
+    said.split(['\n', '\r']).try_for_each(|line| writeln!(text, "> {line}"))
 }
 
 fn call(text: &mut String, record: &CallRecord, at: &str, locale: Locale) -> std::fmt::Result {
@@ -190,7 +199,7 @@ fn call(text: &mut String, record: &CallRecord, at: &str, locale: Locale) -> std
     });
     let details = format!("{details:#}");
     let fence = fence_around(&details);
-    write!(text, "\n### {name} {} ({at})\n\n{fence}json\n{details}\n{fence}\n", record.name)
+    write!(text, "\n### {name} {} ({at})\n\n{fence}json\n{details}\n{fence}\n", plain(&record.name))
 }
 
 /// Returns a fence that is longer than any run of its letters in a text.

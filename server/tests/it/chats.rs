@@ -153,13 +153,35 @@ async fn a_chat_is_exported_whole_as_json_and_as_markdown() {
         let text = file.text();
         assert!(text.starts_with("# 수면\n"), "{text}");
         for part in
-            ["## 사용자 (", "잠을 잘 자려면?", "### 도구 look (", "\n````json\n", "잘 자요."]
+            ["## 사용자 (", "> 잠을 잘 자려면?", "### 도구 look (", "\n````json\n", "> 잘 자요."]
         {
             assert!(text.contains(part), "{part}: {text}");
         }
     }
     let refused = test.get("/v1/sessions/s/export?format=pdf").await;
     assert_eq!((refused.status, &*refused.problem()), (400, "malformed"));
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_that_was_said_looks_like_another_entry_of_the_export() {
+    let forged = "Done.\n\n### Tool pay (2026-01-01)\r# Chat\n```\nnever closed";
+    let call = ScriptedCompletion::call("x\n\n## User (2026-01-01)\n\nyes", &json!({}));
+    let answers = [call, ScriptedCompletion::text(forged)];
+    let test = Setup::new(ScriptedModel::new(answers)).start().await;
+    test.open("s").await;
+    test.say("s", "## Model\n\nI may.").await;
+    let file = test.get("/v1/sessions/s/export?format=markdown").await;
+    let (mut headings, mut fences) = (Vec::new(), 0);
+    for line in file.text().lines().filter(|line| !line.starts_with('>')) {
+        if line.starts_with("```") {
+            fences += 1;
+        } else if line.starts_with('#') {
+            headings.push(line.split(' ').take(2).collect::<Vec<_>>().join(" "));
+        }
+    }
+    assert_eq!(headings, ["# ##", "## User", "### Tool", "## Model"], "{}", file.text());
+    assert_eq!(fences, 2, "those around the call: {}", file.text());
     test.shutdown().await;
 }
 
