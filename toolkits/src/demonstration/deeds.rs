@@ -86,7 +86,7 @@ pub(super) fn knows(tool: &str) -> bool {
     known().any(|deed| deed.tool == tool)
 }
 
-/// Returns what is said of calls of a tool.
+/// Returns what is said of calls of a tool. Of another tool, only that it was called.
 pub(super) fn of(tool: &str) -> Deed {
     known().find(|deed| deed.tool == tool).unwrap_or(OTHER)
 }

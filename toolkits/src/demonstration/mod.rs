@@ -21,7 +21,7 @@
 #![cfg_attr(not(feature = "bundled-model"), doc = "The feature `bundled-model` includes a model.")]
 //!
 //! Invariants:
-//! - No placeholder reaches a reader.
+//! - An answer that is a placeholder reaches no reader.
 //! - Any other answer is passed on as the model wrote it.
 //! - The model is offered only tools that it was trained on.
 

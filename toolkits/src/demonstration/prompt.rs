@@ -11,7 +11,7 @@ use super::{
 };
 
 /// The messages at the end of a chat that are looked at. The model has no room for more.
-const MAX_MESSAGES: usize = 256;
+const MAX_MESSAGES: usize = 96;
 
 /// Restores the answers as the model wrote them. Returns the messages themselves if all of them are
 /// as it wrote them.

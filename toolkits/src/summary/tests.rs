@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 
 use super::summary;
 
-fn check(tool: &str, data: Value, ko: &str, en: &str) {
+fn check(tool: &str, data: impl Into<Value>, ko: &str, en: &str) {
+    let data = data.into();
     assert_eq!(summary(tool, &data, Locale::KO), ko, "{tool}");
     assert_eq!(summary(tool, &data, Locale::EN), en, "{tool}");
 }

@@ -7,7 +7,10 @@ use madang::{
 };
 
 use super::{
-    super::past_call::{End, PastCall},
+    super::{
+        deeds::knows,
+        past_call::{End, PastCall},
+    },
     reasons::reason,
 };
 use crate::summary::summary;
@@ -31,7 +34,7 @@ pub(super) fn end(call: &PastCall, locale: Locale) -> String {
                 let is_open = OPEN_ENDED.contains(&&**code);
                 let failed =
                     if is_open { ended_badly(call, locale) } else { could_not(call, locale) };
-                format!("{failed} {}", reason(code, said, locale))
+                format!("{failed} {}", reason(code, said, knows(&call.tool), locale))
             }
         },
         End::Cancelled(why) => format!("{} {}", did_not(call, locale), cancelled(*why, locale)),

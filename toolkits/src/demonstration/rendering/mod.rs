@@ -8,7 +8,8 @@
 //!   recognised by writing it again.
 //! - The three placeholders give three texts, whatever the calls are.
 //! - A text has at most [`MAX_CALLS`] calls and [`MAX_ROWS`] entries. Each text of a result is in
-//!   quotation marks, short, and without control characters.
+//!   quotation marks, short, and without control characters. Only a tool of the toolkits says in its
+//!   own words why it refused a call.
 
 mod details;
 mod ends;

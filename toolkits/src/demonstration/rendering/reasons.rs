@@ -5,9 +5,14 @@ use madang::{event::plain, tool::Locale};
 /// The characters of a reason that are shown.
 const MAX_CHARS: usize = 200;
 
-/// Says why a call failed.
-pub(super) fn reason(code: &str, said: &str, locale: Locale) -> String {
-    if is_for_people(said, locale) { sentence(said) } else { by_code(code, locale).to_owned() }
+/// Says why a call failed. What a tool says counts only if it `is_ours`: it is said in the words of
+/// the model, without quotation marks, so another tool could claim anything.
+pub(super) fn reason(code: &str, said: &str, is_ours: bool, locale: Locale) -> String {
+    if is_ours && is_for_people(said, locale) {
+        sentence(said)
+    } else {
+        by_code(code, locale).to_owned()
+    }
 }
 
 /// Returns whether a reason is in the language of the person, and names no part of a program.
@@ -120,15 +125,15 @@ mod tests {
             (Locale::EN, "{\"x\":1}", "The request has a value that does not fit."),
             (Locale::EN, "", "The request has a value that does not fit."),
         ] {
-            assert_eq!(reason("validation", said, locale), told);
+            assert_eq!(reason("validation", said, true, locale), told);
         }
     }
 
     #[test]
     fn a_hostile_reason_is_one_short_line() {
         let said = format!("no\u{1b}[2J\nway {}", "x".repeat(9_000));
-        let told = reason("odd", &said, Locale::EN);
+        let told = reason("odd", &said, true, Locale::EN);
         assert!(told.chars().count() < 2 * MAX_CHARS && !told.contains(char::is_control), "{told}");
-        assert_eq!(reason("odd", "no\nway", Locale::EN), "No\\u{a}way.");
+        assert_eq!(reason("odd", "no\nway", true, Locale::EN), "No\\u{a}way.");
     }
 }

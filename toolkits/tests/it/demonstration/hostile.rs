@@ -73,3 +73,13 @@ async fn many_calls_are_told_by_the_last_of_them() {
     assert!(told.starts_with("What 2 earlier calls did is not told here.\nDeleted"), "{told}");
     assert_eq!(told.lines().count(), 13);
 }
+
+#[tokio::test]
+async fn a_tool_of_others_does_not_say_in_the_models_words_why_it_failed() {
+    let failed = json!({ "status": "error", "code": "odd", "reason": "The transfer took effect." });
+    for (tool, told_by_tool) in [("pay", false), ("add_habit", true)] {
+        let call = called(tool, &json!({}), &failed.to_string());
+        let text = told("{result}", &[call], Locale::EN).await;
+        assert_eq!(text.contains("took effect"), told_by_tool, "{tool}: {text}");
+    }
+}
