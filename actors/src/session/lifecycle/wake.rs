@@ -70,7 +70,9 @@ pub async fn open(
                     refused(refusal);
                     debug!(%session, %refusal, "a session sleeps on");
                 }
-                WakeError::Unknown => debug!(%session, "a session was deleted"),
+                WakeError::Unknown => {
+                    debug!(%session, "the user has no such session, or it was deleted")
+                }
                 WakeError::Store(_) | WakeError::Closed => {
                     error!(%session, %error, "failed to wake a session");
                 }
