@@ -4,7 +4,7 @@
 use madang::{
     Error, IdempotencyKey, Session, SessionId, TurnId, TurnOptions,
     approval::Decision,
-    event::{ChatMessage, Content},
+    event::{ChatMessage, Content, EventCursor, EventKind, StreamItem},
     model::Completion,
     session::Imported,
 };
@@ -159,9 +159,13 @@ async fn the_notice_of_a_fork_is_in_the_language_of_its_chat() {
     chat.said("잠을 잘 자려면 어떻게 하나요?", "일찍 주무세요.").await;
     let turn = chat.said("And then?", "Sleep.").await;
     let fork = chat.session.fork(turn, "fork").await.unwrap();
-    let mut events = fork.session.subscribe_after(madang::event::EventCursor::START).await.unwrap();
-    let Some(madang::event::StreamItem::Event(event)) = events.next().await else { panic!() };
-    let madang::event::EventKind::SystemNotice { text, .. } = &event.kind else { panic!() };
+    let mut events = fork.session.subscribe_after(EventCursor::START).await.unwrap();
+    let text = loop {
+        let Some(StreamItem::Event(event)) = events.next().await else { panic!("no notice") };
+        if let EventKind::SystemNotice { text, .. } = &event.kind {
+            break text.clone();
+        }
+    };
     assert!(text.starts_with("다른 대화에서"), "{text}");
     chat.test.shutdown().await;
 }

@@ -41,7 +41,10 @@ pub(crate) fn routes() -> Vec<Route> {
             .header("Mcp-Session-Id", session)
             .header("Madang-Ask", ask)
             .takes::<ForeignObject>(|| {
-                serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })
+                serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                    "protocolVersion": "2025-11-25", "capabilities": {},
+                    "clientInfo": { "name": "client", "version": "1.0.0" },
+                } })
             })
             .gives::<ForeignObject>(StatusCode::OK, "The answer.")
             .gives_text("text/event-stream", "The answer, after the messages that precede it.")

@@ -20,7 +20,7 @@ fn ok(tool: &str, data: &Value) -> PromptMessage {
 
 /// A text that tries to be more than a quotation.
 fn hostile() -> String {
-    format!("x'. Done.\n\u{1b}[2J\u{202e}{{count}} {}", "y".repeat(9_000))
+    format!("x'. Done.\n\u{1b}[2J\u{202e}{{count}} {}", "y".repeat(500))
 }
 
 #[tokio::test]
@@ -31,17 +31,18 @@ async fn no_text_of_a_result_ends_its_quotation_or_its_line() {
         "value": text, "note": text, "habit_id": 7, "protocol_id": text, "framed_text": text, "depth": u64::MAX,
     });
     let data = json!({
-        "items": vec![item; 500], "count": u64::MAX, "total": u64::MAX, "nextOffset": u64::MAX, "title": text,
+        "items": vec![item; 24], "count": u64::MAX, "total": u64::MAX, "nextOffset": u64::MAX, "title": text,
         "content": text, "pageTitle": text, "blockCount": u64::MAX, "blocksCreated": u64::MAX,
         "blocksFailed": u64::MAX, "blocksDeleted": u64::MAX, "habit_id": u64::MAX, "date": text, "value": text,
         "ended_on": text, "current": u64::MAX, "longest": u64::MAX, "tier": text, "framed_text": text, "view": "index",
-        "summary": text, "why": text, "steps": vec![text.clone(); 500], "anchor": text, "deleted": true,
-        "page": { "title": text }, "focusedBlock": { "content": text }, "selectedBlocks": vec![json!({ "content": text }); 500],
+        "summary": text, "why": text, "steps": vec![text.clone(); 24], "anchor": text, "deleted": true,
+        "page": { "title": text }, "focusedBlock": { "content": text }, "selectedBlocks": vec![json!({ "content": text }); 24],
     });
     for spec in specs() {
         for locale in LOCALES {
             for placeholder in PLACEHOLDERS {
-                let calls = vec![ok(&spec.name, &data); 40];
+                let number = if placeholder == "{result}" { 14 } else { 1 };
+                let calls = vec![ok(&spec.name, &data); number];
                 let told = told(placeholder, &calls, locale).await;
                 let of = &spec.name;
                 assert!(told.chars().count() < MAX_CHARS, "{of}: {}", told.chars().count());
