@@ -102,7 +102,7 @@ test("a hidden tab gives its stream back after half a minute, and catches up", a
   await send(page, "one");
   await expect(log(page).getByText("First.")).toBeVisible();
   const look = (state) => page.evaluate((state) => {
-    Object.defineProperty(document, "visibilityState", { value: state, configurable: true });
+    Object.defineProperty(document, "hidden", { value: state === "hidden", configurable: true });
     document.dispatchEvent(new Event("visibilitychange"));
   }, state);
   await look("hidden");
@@ -131,7 +131,7 @@ test("a notification tells of a question while no tab is looked at, and only on 
   });
   await enter(page, server, "#/inbox");
   await page.getByLabel("Notify me of questions while I am elsewhere").check();
-  await page.evaluate(() => Object.defineProperty(document, "visibilityState", { value: "hidden", configurable: true }));
+  await page.evaluate(() => Object.defineProperty(document, "hidden", { value: true, configurable: true }));
   const { body } = await ask(server, "v1/sessions", { method: "POST", body: {} });
   for (const text of ["one", "two"]) {
     await ask(server, `v1/sessions/${body.session}/turns`, { method: "POST", body: { text, ask: "here" } });

@@ -3,7 +3,6 @@
 import { readOr, write } from "./json.js";
 import { isOld, proofHeader } from "./proof.js";
 
-/** A refusal by the server. */
 export class Problem extends Error {
 	constructor(status, body, retryAfter) {
 		super(body.detail || body.title || String(status));
@@ -65,12 +64,10 @@ export async function call(method, path, options = {}) {
 
 /** Whether the same request may succeed later. */
 export function isPassing(error) {
-	if (error instanceof Unreachable) return true;
-	if (!(error instanceof Problem)) return false;
-	return error.status === 401 || error.status === 408 || error.status === 429 || error.status >= 500 || error.name === "busy";
+	const { status, name } = error;
+	return error instanceof Unreachable || (error instanceof Problem && ([401, 408, 429].includes(status) || status >= 500 || name === "busy"));
 }
 
-/** Why a request has to wait, in a word. */
 export function whyOf({ status, name }) {
 	if (name === "busy") return "busy";
 	return status === 401 ? "signed-out" : status ? "server" : "network";

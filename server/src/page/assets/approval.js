@@ -36,7 +36,6 @@ export class ApprovalDialog {
 		return this.#dialog !== null;
 	}
 
-	/** The call whose answer is being sent. */
 	get sending() {
 		return this.#tried?.call ?? null;
 	}
@@ -73,8 +72,7 @@ export class ApprovalDialog {
 
 	#refresh() {
 		if (this.#request && !this.#questions.get(this.#request.call)) {
-			const isOurs = this.#tried?.call === this.#request.call;
-			if (!isOurs) toast(t("ask.over", { tool: this.#request.tool }));
+			if (this.sending !== this.#request.call) toast(t("ask.over", { tool: this.#request.tool }));
 			this.close();
 		}
 	}
@@ -156,12 +154,12 @@ export class ApprovalDialog {
 	}
 
 	#mark() {
-		this.#dialog?.querySelectorAll(".ask-step button").forEach((button) => button.setAttribute("aria-disabled", String(!this.#counts(button.className === "yes"))));
+		this.#dialog?.querySelectorAll(".ask-step button").forEach((button) => (button.ariaDisabled = !this.#counts(button.className === "yes")));
 	}
 
 	#button(label, act, props = {}) {
 		const press = () => this.#counts(props.class === "yes") && act();
-		return el("button", { type: "button", ...props, on: { click: press } }, t(label));
+		return el("button", { ...props, on: { click: press } }, t(label));
 	}
 
 	#step(name, ...children) {
@@ -279,7 +277,6 @@ export class ApprovalDialog {
 		if (isShown()) this.#problem(failure(error));
 	}
 
-	/** Says what does not fit; the question stays open. */
 	#misfit(error) {
 		const problems = error.body.problems ?? [];
 		const { editor, isForm } = this.#drafts;
@@ -290,7 +287,7 @@ export class ApprovalDialog {
 	}
 
 	#busy(isBusy) {
-		this.#dialog?.setAttribute("aria-busy", String(isBusy));
+		if (this.#dialog) this.#dialog.ariaBusy = isBusy;
 		this.#mark();
 		if (isBusy) this.#problem(t("ask.sending"));
 		else if (this.#dialog?.querySelector(".ask-problem").textContent === t("ask.sending")) this.#problem("");
@@ -310,7 +307,7 @@ export class ApprovalDialog {
 			}
 		};
 		tell();
-		this.#timers = [...this.#timers, setInterval(tell, 1000)];
+		this.#timers.push(setInterval(tell, 1000));
 	}
 }
 

@@ -21,36 +21,29 @@ export class ChatView {
 	#drawn = new Map();
 	#shown = PAGE;
 	#isAtEnd = true;
-	#beats = [];
+	#pulse = setInterval(() => this.#beat(), 500);
 	#off = new AbortController();
 	#goal;
+	#log = el("div.log", { role: "log", "aria-live": "off", "aria-label": t("chat.log"), tabindex: "0" });
+	#banner = el("div.banner", { role: "status" });
+	#bars = el("div.bars");
+	#newer = el("button", { class: "newer", hidden: true, on: { click: () => this.#toEnd() } }, icon("down"), t("chat.newer"));
+	#scroll = el("div.scroll", { on: { scroll: () => this.#scrolled() } }, this.#log);
 
 	constructor(app, session, goal) {
 		this.#app = app;
 		this.#session = session;
 		this.#goal = goal;
 		this.composer = new Composer(session?.id ?? "new", { send: (text) => app.send(text, session?.id), stop: () => this.stop(), composed: () => app.composed() });
-		this.#log = el("div.log", { role: "log", "aria-live": "off", "aria-label": t("chat.log"), tabindex: "0" });
-		this.#banner = el("div.banner", { role: "status" });
-		this.#bars = el("div.bars");
-		this.#newer = el("button", { type: "button", class: "newer", hidden: true, on: { click: () => this.#toEnd() } }, icon("down"), t("chat.newer"));
-		this.#scroll = el("div.scroll", { on: { scroll: () => this.#scrolled() } }, this.#log);
 		this.node = el("section.chat", this.#banner, this.#scroll, el("div.dock", this.#newer, this.#bars, this.composer.node));
 		if (session) this.#listen(session);
 		this.offered();
 		this.#tellConnection();
-		this.#beats.push(setInterval(() => this.#beat(), 500));
 	}
-
-	#log;
-	#banner;
-	#bars;
-	#newer;
-	#scroll;
 
 	end() {
 		this.#off.abort();
-		for (const beat of this.#beats) clearInterval(beat);
+		clearInterval(this.#pulse);
 	}
 
 	focus() {
@@ -103,11 +96,10 @@ export class ChatView {
 	#draw() {
 		const all = this.#session ? rows(this.#session.state) : [];
 		const shown = all.slice(-this.#shown);
-		const nodes = shown.map((row) => this.#node(row));
-		if (shown.length < all.length) nodes.unshift(this.#earlier(Math.min(PAGE, all.length - shown.length), all.length - shown.length));
+		this.#drawn = new Map(shown.map((row) => [row.key, this.#row(row)]));
+		const nodes = [...this.#drawn.values()].map(({ node }) => node);
+		if (shown.length < all.length) nodes.unshift(this.#earlier(all.length - shown.length));
 		if (!all.length) nodes.push(this.#empty());
-		const kept = new Set(shown.map((row) => row.key));
-		for (const key of this.#drawn.keys()) if (!kept.has(key)) this.#drawn.delete(key);
 		arrange(this.#log, nodes);
 		this.#reach(all);
 		this.#drawBars();
@@ -131,13 +123,12 @@ export class ChatView {
 		node.focus({ preventScroll: true });
 	}
 
-	#node(row) {
+	#row(row) {
 		const before = this.#drawn.get(row.key);
-		if (before && isSame(before.row, row)) return before.node;
+		if (before && isSame(before.row, row)) return before;
 		const node = draw(row, this.#acts, before?.node);
 		if (before?.node.querySelector("details")?.open) node.querySelector("details").open = true;
-		this.#drawn.set(row.key, { row, node });
-		return node;
+		return { row, node };
 	}
 
 	offered() {
@@ -181,7 +172,7 @@ export class ChatView {
 		},
 	};
 
-	#earlier(count, left) {
+	#earlier(left) {
 		const show = () => {
 			const height = this.#scroll.scrollHeight;
 			this.#shown += PAGE;
@@ -191,7 +182,7 @@ export class ChatView {
 			this.#newer.hidden = this.#isNear();
 			(this.#log.querySelector(".earlier button") ?? this.#log).focus({ preventScroll: true });
 		};
-		return el("div.earlier", button("chat.earlier", show, {}, { count }), el("span", t("chat.earlier_left", { count: left })));
+		return el("div.earlier", button("chat.earlier", show, {}, { count: Math.min(PAGE, left) }), el("span", t("chat.earlier_left", { count: left })));
 	}
 
 	#empty() {
@@ -200,7 +191,7 @@ export class ChatView {
 			return el("div.empty", el("h2", t("state.missing_title")), el("p", t("state.missing")), el("a.button", { href: "#/" }, t("nav.new")));
 		}
 		if (this.#session && !this.#session.state.isLoaded && !this.#session.isUncreated) return el("p.aside", t("state.loading"));
-		const chips = (offers.suggestions[spoken()] ?? []).map((text) => el("button", { type: "button", on: { click: () => this.#app.send(text, this.#session?.id) } }, text));
+		const chips = (offers.suggestions[spoken()] ?? []).map((text) => el("button", { on: { click: () => this.#app.send(text, this.#session?.id) } }, text));
 		return el("div.empty", el("h2", t("chat.empty_title")), el("p", t("chat.empty")), el("div.chips", chips));
 	}
 
@@ -240,9 +231,9 @@ export class ChatView {
 		if (left && stop) left.textContent = span(stop.until - Date.now());
 		const question = this.#session && this.#app.questions.ofSession(this.#session.id);
 		const asked = this.#bars.querySelector(".asked .left");
-		if (asked && question) asked.textContent = t("ask.left", { time: span(Math.max(0, question.expires_at - serverNow())) });
+		if (asked && question) asked.textContent = t("ask.left", { time: span(question.expires_at - serverNow()) });
 		const next = this.#banner.querySelector(".next");
-		if (next) next.textContent = t("state.next_try", { time: span(Math.max(0, this.#session.connection.until - Date.now())) });
+		if (next) next.textContent = t("state.next_try", { time: span(this.#session.connection.until - Date.now()) });
 	}
 
 	/** Says the state in the header, and in a banner if it takes longer. */

@@ -11,6 +11,9 @@ export class Composer {
 	isComposing = false;
 	#draft;
 	#acts;
+	#button = el("button.square.send", { type: "submit" });
+	#hint = el("p.hint", { id: "say-hint" });
+	#models = el("div");
 
 	constructor(draft, acts) {
 		this.#draft = `draft:${draft}`;
@@ -32,18 +35,12 @@ export class Composer {
 				},
 			},
 		});
-		this.#button = el("button.square.send", { type: "submit" });
-		this.#hint = el("p.hint", { id: "say-hint" });
-		this.#models = el("div");
 		this.node = el("form.composer", { on: { submit: (event) => this.#submit(event) } }, el("label.unseen", { for: "say" }, t("composer.label")), el("div.box", this.#text, this.#button), el("div.under", this.#hint, this.#models));
 		this.update({ isRunning: false, isStopping: false });
 		queueMicrotask(() => this.#grow());
 	}
 
 	#text;
-	#button;
-	#hint;
-	#models;
 
 	focus() {
 		this.#text.focus();
@@ -70,9 +67,8 @@ export class Composer {
 		this.#button.type = isRunning ? "button" : "submit";
 		this.#button.onclick = isRunning ? () => this.#acts.stop() : null;
 		this.#button.className = isRunning ? "square stop" : "square send";
-		if (this.#button.getAttribute("aria-label") !== t(name)) {
-			this.#button.setAttribute("aria-label", t(name));
-			this.#button.title = t(name);
+		if (this.#button.title !== t(name)) {
+			this.#button.ariaLabel = this.#button.title = t(name);
 			this.#button.replaceChildren(icon(isRunning ? "stop" : "send"));
 		}
 		put(this.#hint, isTouched() ? "" : t(isRunning ? "composer.hint_running" : "composer.hint"));

@@ -41,13 +41,16 @@ export function el(name, ...given) {
 		else if (IS_PROPERTY.has(name)) node[name] = value;
 		else node.setAttribute(name, value === true ? "" : String(value));
 	}
+	if (tag === "button" && !props.type) node.type = tag;
 	node.append(...given.flat(3).filter((child) => child !== undefined && child !== null && child !== false));
 	return node;
 }
 
 export function icon(name) {
 	const svg = document.createElementNS(SVG, "svg");
-	for (const [key, value] of Object.entries({ viewBox: "0 0 20 20", class: "icon", "aria-hidden": "true" })) svg.setAttribute(key, value);
+	svg.setAttribute("viewBox", "0 0 20 20");
+	svg.setAttribute("class", "icon");
+	svg.ariaHidden = "true";
 	const path = document.createElementNS(SVG, "path");
 	path.setAttribute("d", ICONS[name]);
 	svg.append(path);
@@ -55,11 +58,11 @@ export function icon(name) {
 }
 
 export function button(key, press, props, values) {
-	return el("button", { type: "button", ...props, on: { click: press } }, t(key, values));
+	return el("button", { ...props, on: { click: press } }, t(key, values));
 }
 
 export function iconButton(name, key, press, props) {
-	return el("button", { type: "button", "aria-label": t(key), title: t(key), ...props, class: ["plain", "square", props?.class], on: { click: press } }, icon(name));
+	return el("button", { "aria-label": t(key), title: t(key), ...props, class: ["plain", "square", props?.class], on: { click: press } }, icon(name));
 }
 
 /** Writes other words. The same words stay, so that nobody hears them twice. */
@@ -82,24 +85,19 @@ export function arrange(parent, nodes) {
 		if (node === at) at = at.nextSibling;
 		else parent.insertBefore(node, at);
 	}
-	while (at) {
-		const next = at.nextSibling;
-		at.remove();
-		at = next;
-	}
+	while (at?.nextSibling) at.nextSibling.remove();
+	at?.remove();
 }
 
 export const isComposing = (event) => event.isComposing || event.keyCode === 229;
 
 /** The language of a text by its letters; none if it is the page's. */
 export function languageOf(text, page) {
-	let found = null;
-	if (/\p{Script=Hangul}/u.test(text)) found = "ko";
-	else if (page === "ko" && /\p{Script=Latin}{2}/u.test(text)) found = "en";
+	const isOther = page === "ko" && /\p{Script=Latin}{2}/u.test(text);
+	const found = /\p{Script=Hangul}/u.test(text) ? "ko" : isOther ? "en" : null;
 	return found === page ? null : found;
 }
 
-/** Tells screen readers something. */
 export function announce(text, isUrgent = false) {
 	const region = document.getElementById(isUrgent ? "urgent" : "polite");
 	if (!region || !text) return;

@@ -7,8 +7,8 @@ import { blocks, build, grown } from "./markdown.js";
 import { clock, spoken, t, tOr, took } from "./texts.js";
 
 const DRAW = {
-	user: (row, acts) => said("user", row, el("div.text", { lang: lang(row.text) }, row.text), el("div.acts", el("time", { datetime: new Date(row.at).toISOString() }, clock(row.at)), acting(row, acts, "copy", "edit"))),
-	model: (row, acts) => said("model", row, markdown(row.text, acts), row.ending === "interrupted" && el("p.aside", t("chat.interrupted")), el("div.acts", acting(row, acts, "copy", "again"))),
+	user: (row, acts) => said("user", el("div.text", { lang: lang(row.text) }, row.text), el("div.acts", el("time", { datetime: new Date(row.at).toISOString() }, clock(row.at)), acting(row, acts, "copy", "edit"))),
+	model: (row, acts) => said("model", markdown(row.text, acts), row.ending === "interrupted" && el("p.aside", t("chat.interrupted")), el("div.acts", acting(row, acts, "copy", "again"))),
 	speech: (row, acts, before) => speech(row, before),
 	thought: (row) => el("div.thought", el("p.aside", icon("work"), t("chat.thinks")), el("p", { lang: lang(row.text) }, row.text)),
 	works: () => el("p.aside.works", el("span.dots", { "aria-hidden": "true" }, el("i"), el("i"), el("i")), t("chat.works")),
@@ -33,7 +33,7 @@ export function draw(row, acts, before) {
 
 const lang = (text) => languageOf(text, spoken());
 
-function said(by, row, ...children) {
+function said(by, ...children) {
 	return el("article", { class: ["said", by] }, el("h2.unseen", t(`chat.by_${by}`)), children);
 }
 
@@ -51,7 +51,7 @@ function markdown(text, acts) {
 
 /** A text that streams. Complete blocks keep their elements, and so a selection in them. */
 function speech(row, before) {
-	const node = before ?? said("model", row, el("div.text.coming"));
+	const node = before ?? said("model", el("div.text.coming"));
 	const text = node.querySelector(".text");
 	const found = grown(row.text, node.read ?? "", node.found ?? []);
 	const same = found.findIndex((one, at) => one !== node.found?.[at]);
@@ -84,7 +84,6 @@ function openCall(row, acts) {
 	return callRow(row.is === "asked" ? "asked" : "open", summary, [detail("call.arguments", json(row.arguments))], look);
 }
 
-/** A call of a chat or a ledger, with what is beside it and more details. */
 export function callCard(row, beside, more) {
 	const { is, symbol, words, why } = stateOfRow(row);
 	// The time of a person's answer says nothing about the tool.
@@ -122,7 +121,6 @@ export function stateOfCall({ outcome, effect, result }) {
 
 const UNENDED = { proposed: "call.proposed", awaiting: "call.asked", approved: "call.running", running: "call.running" };
 
-/** What became of a call, or how far it is. */
 export function stateOfRow(row) {
 	return UNENDED[row.state] ? { is: "open", symbol: "work", words: t(UNENDED[row.state]) } : stateOfCall(row);
 }
@@ -146,7 +144,7 @@ function unsent(row, acts) {
 		? [button("unsent.edit", () => acts.editAgain(row.id)), button("unsent.discard", () => acts.takeBack(row.id))]
 		: row.is === "waiting" && button("unsent.take_back", () => acts.editAgain(row.id));
 	const why = row.is === "refused" && el("span", failure(row.problem));
-	return said("user", row, el("div.text", { lang: lang(row.text) }, row.text), el("div", { class: ["unsent", row.is], role: "status" }, el("span", t(words[row.is])), why, buttons));
+	return said("user", el("div.text", { lang: lang(row.text) }, row.text), el("div", { class: ["unsent", row.is], role: "status" }, el("span", t(words[row.is])), why, buttons));
 }
 
 /** Why something failed, in the page's words if it has some. */

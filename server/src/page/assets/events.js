@@ -10,7 +10,6 @@ const SILENCE = 45_000;
 const LOOK_QUIET = 300;
 const LOOK_MAX = 1500;
 
-/** Cuts text into frames. */
 export class FrameReader {
 	#rest = "";
 
@@ -108,13 +107,13 @@ async function read(response, onFrame, signal, isLook) {
 		for (;;) {
 			const left = isLook ? Math.min(LOOK_QUIET, began + LOOK_MAX - Date.now()) : SILENCE;
 			const part = await within(reader.read(), Math.max(0, left));
-			if (part === undefined) return isLook ? { ms: 0, why: "looked" } : { ms: 0, why: "network" };
+			if (part === undefined) return { ms: 0, why: isLook ? "looked" : "network" };
 			if (part.done) return { ms: retry, why: "network" };
 			for (const found of frames.push(decoder.decode(part.value, { stream: true }))) {
 				if (found.retry) retry = found.retry;
 				if (!found.data) continue;
 				const item = onFrame(found);
-				if (item.type === "bye") return { ms: item.reason === "draining" ? item.retry_ms : 0, why: item.reason === "draining" ? "draining" : "network" };
+				if (item.type === "bye") return item.reason === "draining" ? { ms: item.retry_ms, why: "draining" } : { ms: 0, why: "network" };
 			}
 		}
 	} catch {

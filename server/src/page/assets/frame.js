@@ -2,13 +2,11 @@
 
 import { button, el } from "./dom.js";
 
-const NARROW = "(max-width: 47rem)";
-
 export class Frame {
 	main = el("main", { id: "main", tabindex: "-1" });
 	#app = el("div", { id: "app" }, this.main);
 	#side = null;
-	#narrow = matchMedia(NARROW);
+	#narrow = matchMedia("(max-width: 47rem)");
 	#skip;
 
 	constructor(skip) {
@@ -39,7 +37,6 @@ export class Frame {
 		this.drawer(false);
 	}
 
-	/** Opens or closes the side on a narrow screen. */
 	drawer(isOpen) {
 		const wasOpen = this.isOpen;
 		document.body.classList.toggle("drawer", isOpen);

@@ -30,12 +30,8 @@ export class InboxView {
 
 	update() {
 		const open = this.#app.questions.open;
-		for (const id of this.#drawn.keys()) if (!open.some((request) => request.call === id)) this.#drawn.delete(id);
-		const nodes = open.map((request) => {
-			if (!this.#drawn.has(request.call)) this.#drawn.set(request.call, this.#row(request));
-			return this.#drawn.get(request.call);
-		});
-		arrange(this.#list, nodes);
+		this.#drawn = new Map(open.map((request) => [request.call, this.#drawn.get(request.call) ?? this.#row(request)]));
+		arrange(this.#list, this.#drawn.values());
 		this.#list.hidden = open.length === 0;
 		this.#empty.hidden = open.length > 0;
 		this.#tell();
@@ -58,7 +54,7 @@ export class InboxView {
 			const chat = this.#app.titleOf(session);
 			put(link, chat);
 			look.ariaLabel = t("inbox.look_at", { tool, chat });
-			left.textContent = t("ask.left", { time: span(Math.max(0, expires_at - serverNow())) });
+			left.textContent = t("ask.left", { time: span(expires_at - serverNow()) });
 		}
 	}
 
@@ -94,7 +90,7 @@ export class Notifications {
 
 	/** Names only the tool, because others see a locked screen. */
 	tell(request, onClick) {
-		if (!this.isOn || document.visibilityState === "visible") return;
+		if (!this.isOn || !document.hidden) return;
 		const note = new Notification(t("inbox.notification"), { body: request.tool, tag: `madang.${request.call}` });
 		note.onclick = () => {
 			window.focus();

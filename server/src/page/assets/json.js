@@ -33,7 +33,6 @@ const WORDS = { true: true, false: false, null: null };
 /** Deeper than the server reads, and shallow enough for the stack. */
 const MAX_DEPTH = 256;
 
-/** Reads a value; throws `NotJson`. */
 export function read(text) {
 	let at = 0;
 	const take = (pattern) => {
@@ -74,7 +73,6 @@ export function read(text) {
 		need(word);
 		return WORDS[word];
 	};
-	/** What is between two brackets. */
 	const list = (made, end, depth, add) => {
 		if (is(end)) return made;
 		need(depth < MAX_DEPTH);
@@ -107,7 +105,6 @@ function isEscaped(text, at) {
 	return (at - before) % 2 === 1;
 }
 
-/** Reads a value, or gives another if the text is not JSON. */
 export function readOr(text, otherwise) {
 	try {
 		return read(text);

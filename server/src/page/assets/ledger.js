@@ -24,13 +24,13 @@ export class LedgerView {
 	#tool = "";
 	#resolving = null;
 	#off = new AbortController();
+	#body = el("div.rows");
+	#standing = el("div");
+	#proof = el("div.proof", { role: "status" });
 
 	constructor(app, session) {
 		this.#app = app;
 		this.#session = session;
-		this.#body = el("div.rows");
-		this.#standing = el("div");
-		this.#proof = el("div.proof", { role: "status" });
 		const filters = Object.keys(BELONGS).map((name) => button(`ledger.filter_${name}`, () => this.#choose(name), { "aria-pressed": String(name === "all"), "data-filter": name }));
 		const tool = el("input", { type: "search", id: "tool", placeholder: t("ledger.tool_filter"), "aria-label": t("ledger.tool_filter"), on: { input: () => {
 			this.#tool = tool.value.trim().toLowerCase();
@@ -54,10 +54,6 @@ export class LedgerView {
 		this.#load();
 		this.#loadStanding();
 	}
-
-	#body;
-	#standing;
-	#proof;
 
 	end() {
 		this.#off.abort();
@@ -94,7 +90,7 @@ export class LedgerView {
 
 	async #choose(name) {
 		this.#filter = name;
-		for (const button of this.node.querySelectorAll("[data-filter]")) button.setAttribute("aria-pressed", String(button.dataset.filter === name));
+		for (const button of this.node.querySelectorAll("[data-filter]")) button.ariaPressed = button.dataset.filter === name;
 		// Unknown effects may come after what was loaded.
 		if (name === "unknown" && this.#next) this.#add(await this.#all(`${pathOf(this.#session)}/unresolved`, "calls"));
 		this.#draw();
@@ -165,10 +161,9 @@ export class LedgerView {
 		}
 		this.#resolving = null;
 		this.#draw();
-		this.node.querySelector(".scroll").focus();
+		this.focus();
 	}
 
-	/** Reads all pages of a list. */
 	async #all(path, list) {
 		const found = [];
 		let next = null;
@@ -188,7 +183,7 @@ export class LedgerView {
 			await call("DELETE", `${path}/${segment(tool)}`).catch((error) => announce(failure(error), true));
 			announce(t("standing.revoked", { tool }));
 			await this.#loadStanding();
-			this.node.querySelector(".scroll").focus();
+			this.focus();
 		};
 		const rows = held.map((one) => el("li", el("p", el("code", one.tool), " ", el("span.aside", t("standing.until", { time: clock(one.until), uses: one.uses }))), this.#app.canDecide && button("standing.revoke", revoke(one.tool), { "aria-label": t("standing.revoke_named", { tool: one.tool }) })));
 		this.#standing.replaceChildren(el("h2", t("standing.title")), el("ul.questions", rows));

@@ -11,7 +11,7 @@ import { t } from "./texts.js";
 export function takeToken() {
 	const token = new URLSearchParams(location.hash.slice(1)).get("token");
 	if (!token) return null;
-	history.replaceState(null, "", `${location.pathname}${location.search}`);
+	history.replaceState(null, "", location.pathname + location.search);
 	return token;
 }
 
@@ -31,16 +31,17 @@ export function whoAmI(token) {
 export function beginAnew(user) {
 	ofTab.clear();
 	ofTab.set("user", user);
-	history.replaceState(null, "", `${location.pathname}${location.search}`);
+	history.replaceState(null, "", location.pathname + location.search);
 	location.reload();
 }
 
 export class LoginView {
+	#field = el("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, "aria-describedby": "login-hint login-problem" });
+	#problem = el("p", { id: "login-problem", class: "ask-problem", role: "alert" });
+	#button = el("button.yes", { type: "submit" }, t("login.go"));
+
 	constructor({ isExpired, onDone }) {
 		this.#onDone = onDone;
-		this.#field = el("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, "aria-describedby": "login-hint login-problem" });
-		this.#problem = el("p", { id: "login-problem", class: "ask-problem", role: "alert" });
-		this.#button = el("button.yes", { type: "submit" }, t("login.go"));
 		this.node = el(
 			"section.login",
 			el(
@@ -58,9 +59,6 @@ export class LoginView {
 	}
 
 	#onDone;
-	#field;
-	#problem;
-	#button;
 
 	focus() {
 		this.#field.focus();

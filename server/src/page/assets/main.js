@@ -161,20 +161,20 @@ class App {
 		if (kind === "inbox") this.#view = new InboxView(this);
 		else if (isLedger) this.#view = new LedgerView(this, session.id);
 		else this.#view = new ChatView(this, session, part);
-		const name = kind === "inbox" ? "inbox" : isLedger ? "ledger" : "chat";
-		this.#main.replaceChildren(this.#header(name), this.#view.node);
+		const isChat = this.#view instanceof ChatView;
+		this.#main.replaceChildren(this.#header(isChat), this.#view.node);
 		this.#view.shown?.();
 		this.#sidebar.mark(kind === "inbox" ? "inbox" : (session?.id ?? null));
 		this.drawer(false);
 		this.#sharing.follow(session);
 		this.#tellTitle();
 		if ((!this.#frame.isNarrow || kind) && (!part || isLedger)) this.#view.focus();
-		if (name !== "chat") this.tellStatus(null);
+		if (!isChat) this.tellStatus(null);
 		this.#ask();
 	}
 
-	#header(name) {
-		const more = name === "chat" && this.#session && [el("a.button.plain", { href: linkTo(this.#session.id, "ledger") }, icon("ledger"), el("span", t("nav.ledger"))), chatMenu(this, this.#session.id, () => this.#view.clear())];
+	#header(isChat) {
+		const more = isChat && this.#session && [el("a.button.plain", { href: linkTo(this.#session.id, "ledger") }, icon("ledger"), el("span", t("nav.ledger"))), chatMenu(this, this.#session.id, () => this.#view.clear())];
 		const menu = iconButton("menu", "nav.open", () => this.drawer(true), { class: "menu", "aria-controls": "side" });
 		return el("header.top", menu, el("h1", this.#title()), el("p.status", { role: "status" }), more);
 	}
@@ -224,7 +224,6 @@ class App {
 		return session;
 	}
 
-	/** Sends a text in a chat, or in a new one. */
 	send(text, id) {
 		const session = this.#open(id ?? newId());
 		session.isUncreated ||= !id;
@@ -248,7 +247,7 @@ class App {
 		this.questions.ofChat(this.#session.state.approval);
 		if (item?.type === "approval_ended") this.questions.ended(item.call);
 		if (item?.type === "tool_call_ended" && this.questions.get(item.id)) this.questions.ended(item.id);
-		if (["tool_call_ended", "tool_call_resolved"].includes(item?.type) && this.#view instanceof LedgerView) this.#view.refresh();
+		if (["tool_call_ended", "tool_call_resolved"].includes(item?.type)) this.#view?.refresh?.();
 		if (["user_message", "turn_ended"].includes(item?.type)) this.#sidebar?.load();
 		this.titlesChanged();
 		this.#ask();
@@ -273,7 +272,7 @@ class App {
 		if (!(this.#view instanceof ChatView) || !this.#session || !this.canDecide) return;
 		const request = this.questions.ofSession(this.#session.id);
 		if (!request || this.dialog.isOpen || this.questions.later.has(request.call) || this.dialog.sending === request.call) return;
-		if (document.visibilityState === "hidden" || this.#session.state.stop || this.#view.composer.isComposing) return;
+		if (document.hidden || this.#session.state.stop || this.#view.composer.isComposing) return;
 		if (document.querySelector("dialog[open]")) return;
 		this.dialog.show(request);
 	}
@@ -281,14 +280,11 @@ class App {
 	#questionsChanged() {
 		const { open } = this.questions;
 		for (const request of open) {
-			if (this.#known.has(request.call)) continue;
-			this.#known.add(request.call);
-			this.notifications.tell(request, () => (location.hash = linkTo(request.session)));
+			if (!this.#known.has(request.call)) this.notifications.tell(request, () => (location.hash = linkTo(request.session)));
 		}
-		for (const id of this.#known) if (!open.some((request) => request.call === id)) this.#known.delete(id);
+		this.#known = new Set(open.map(({ call }) => call));
 		this.#sidebar?.update();
-		if (this.#view instanceof InboxView) this.#view.update();
-		if (this.#view instanceof ChatView) this.#view.update();
+		this.#view?.update?.();
 		this.#tellTitle();
 		this.#ask();
 	}
@@ -308,7 +304,7 @@ class App {
 		addEventListener("hashchange", () => this.route());
 		addEventListener("online", wake);
 		addEventListener("pagehide", () => this.#sessions.forEach((session) => session.leave()));
-		setInterval(() => document.visibilityState === "visible" && this.#sidebar?.load(), LIST);
+		setInterval(() => !document.hidden && this.#sidebar?.load(), LIST);
 		onSignedOut(() => this.me && this.#showLogin({ isExpired: true }));
 		this.questions.addEventListener("change", () => this.#questionsChanged());
 		this.channel.hear(({ kind, user }) => {

@@ -169,9 +169,7 @@ const INLINE = [
 ];
 /** Marks without an end have none later on, too. */
 const ENDS = /^\^(\\\*|_|~)/;
-/** The address of a link. */
 const TARGET = /^\(\s{0,9}<?([^\s()<>]*(?:\([^\s()]*\)[^\s()<>]*)?)>?(?:\s{1,9}"[^"]*")?\s{0,9}\)/;
-/** Where a mark can begin. */
 const NEXT = /[\\`![*_~<]|https?:\/\//;
 
 /** Finds the end of each bracket and of each run of backquotes. */

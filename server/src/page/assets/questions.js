@@ -54,14 +54,12 @@ export class Questions extends EventTarget {
 		return this.open.find((request) => request.session === session) ?? null;
 	}
 
-	/** Sets the question of the shown chat, if it has one. */
 	ofChat(request) {
 		if (this.#ofChat?.call === request?.call && this.#ofChat?.digest === request?.digest) return;
 		this.#ofChat = request;
 		this.#changed();
 	}
 
-	/** Ends a question here and in the other tabs. */
 	ended(id, isToTell = true) {
 		if (this.#ended.has(id)) return;
 		this.#ended.add(id);

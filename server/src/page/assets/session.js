@@ -89,13 +89,12 @@ export class ChatSession extends EventTarget {
 		if (this.state.stop && !this.state.stop.isSent) this.#dismiss(true);
 	}
 
-	/** A decision was recorded. */
 	decided(call) {
 		this.#reduce({ type: "local_decided", call });
 	}
 
-	async clear() {
-		await call("POST", `${this.path}/clear`);
+	clear() {
+		return call("POST", `${this.path}/clear`);
 	}
 
 	async #begin() {

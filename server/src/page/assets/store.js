@@ -214,7 +214,6 @@ function withCall(calls, call) {
 	return known < 0 ? [...calls, call] : calls.with(known, call);
 }
 
-/** Puts an entry where its cursor belongs. */
 function appended(chat, entry) {
 	const entries = chat.entries.filter((known) => known.key !== entry.key);
 	const behind = entries.findLastIndex((known) => compareCursors(known.cursor, entry.cursor) <= 0);

@@ -89,7 +89,7 @@ export class Sharing {
 	}
 
 	#share() {
-		const isSeen = document.visibilityState === "visible";
+		const isSeen = !document.hidden;
 		if (!this.#session || (!isSeen && this.#hidden === null)) {
 			this.#session?.follow("off");
 			return this.#slot.leave();
@@ -101,18 +101,17 @@ export class Sharing {
 	}
 
 	#claim() {
-		if (this.#session && document.visibilityState === "visible") this.#slot.claim();
+		if (this.#session && !document.hidden) this.#slot.claim();
 	}
 
 	#seen() {
 		clearTimeout(this.#hidden);
 		this.#hidden = null;
-		if (document.visibilityState === "hidden") {
-			this.#hidden = setTimeout(() => {
+		if (document.hidden) {
+			return (this.#hidden = setTimeout(() => {
 				this.#hidden = null;
 				this.#share();
-			}, HIDDEN);
-			return;
+			}, HIDDEN));
 		}
 		this.#claim();
 		this.#share();

@@ -63,7 +63,6 @@ export function ago(at) {
 	return new Date(at).toLocaleDateString(language, { dateStyle: "medium" });
 }
 
-/** A time span in words. */
 export function span(ms) {
 	const seconds = Math.max(0, Math.ceil(ms / 1000));
 	if (seconds > 90) return t("time.minutes", { count: Math.round(seconds / 60) });
