@@ -104,6 +104,26 @@ export async function fail(page, method, path, { status, name = "overloaded", re
   return fault;
 }
 
+/** Lets the server do what the page asks, and keeps its answers back until `release`. `arrived` is when the first is there. */
+export async function hold(page, method, path) {
+  let release;
+  let tell;
+  const released = new Promise((resolve) => (release = resolve));
+  const arrived = new Promise((resolve) => (tell = resolve));
+  await page.route(path, async (route) => {
+    const request = route.request();
+    if (request.method() !== method) return route.fallback();
+    const { origin } = new URL(request.url());
+    const headers = { ...(await request.allHeaders()), origin, "sec-fetch-site": "same-origin" };
+    // At the end of a test, the server or the page may be gone.
+    const response = await route.fetch({ headers }).catch(() => null);
+    tell();
+    await released;
+    return response && route.fulfill({ response }).catch(() => {});
+  });
+  return { arrived, release };
+}
+
 /** Breaks every stream of the page in the middle: to the page, as a proxy does that is restarted. */
 export const cut = (page) => page.evaluate(() => window.cutStreams());
 

@@ -2,7 +2,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { SEARCH, ask, box, chatOf, dialog, enter, expect, fail, fillChat, log, says, send, shown, soon, stored, test } from "../fixtures.mjs";
+import { SEARCH, ask, box, chatOf, dialog, enter, expect, fail, fillChat, hold, log, says, send, shown, soon, stored, test } from "../fixtures.mjs";
 
 const menu = async (page, name) => {
   await page.getByRole("button", { name: "Chat menu" }).click();
@@ -105,6 +105,25 @@ test("a chat is renamed, also to the name that its first message gives", async (
   await field.fill("");
   await dialog(page).getByRole("button", { name: "Rename" }).click();
   await expect(page.getByRole("heading", { level: 1 })).toHaveText("hi");
+});
+
+test("Enter in a dialog presses no button behind it", async ({ page, serve }) => {
+  await talked(page, serve);
+  await page.getByRole("button", { name: "Chat menu" }).focus();
+  await menu(page, "Rename");
+  await expect(dialog(page).getByRole("button", { name: "Rename" })).toBeEnabled();
+  await page.keyboard.press("Enter");
+  await expect(dialog(page)).toBeHidden();
+  await expect(page.getByRole("button", { name: "Delete" })).toBeHidden();
+  const forks = await hold(page, "POST", "**/forks");
+  const edit = log(page).getByRole("button", { name: "Edit and resend" });
+  await edit.focus();
+  await page.keyboard.press("Enter");
+  await expect(dialog(page).getByRole("button", { name: "Send" })).toBeEnabled();
+  await page.keyboard.press("Enter");
+  await forks.arrived;
+  await expect(dialog(page)).toBeHidden();
+  forks.release();
 });
 
 test("a chat is saved as a file of each kind", async ({ page, serve }) => {

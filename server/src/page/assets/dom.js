@@ -134,9 +134,14 @@ export const ARMING = 700;
 export function confirmed(room, values, field) {
 	return new Promise((resolve) => {
 		const end = (value) => () => dialog.close(value);
-		const yes = el("button.yes", { type: "button", disabled: true, on: { click: end("yes") } }, tOr(`${room}.yes`, `menu.${room}`, values));
-		const no = el("button.no", { type: "button", autofocus: true, on: { click: end("no") } }, tOr(`${room}.no`, "menu.cancel", values));
-		field?.addEventListener("keydown", (event) => event.key === "Enter" && !event.shiftKey && !isComposing(event) && yes.click());
+		const yes = el("button.yes", { disabled: true, on: { click: end("yes") } }, tOr(`${room}.yes`, `menu.${room}`, values));
+		const no = el("button.no", { autofocus: true, on: { click: end("no") } }, tOr(`${room}.no`, "menu.cancel", values));
+		field?.addEventListener("keydown", (event) => {
+			if (event.key !== "Enter" || event.shiftKey || isComposing(event)) return;
+			// Or else the key presses what is behind the dialog, too.
+			event.preventDefault();
+			yes.click();
+		});
 		const dialog = modal(
 			{ class: "small", role: "alertdialog", "aria-labelledby": "sure-title", "aria-describedby": "sure-text", on: { close: () => resolve(dialog.returnValue === "yes") } },
 			el("h2", { id: "sure-title" }, t(`${room}.title`, values)),
