@@ -154,6 +154,74 @@ test("deleting says what is kept, and leaves nothing of the chat", async ({ page
   await expect(log(page).getByRole("heading", { name: "There is no such chat" })).toBeVisible();
 });
 
+const look = (page) => page.evaluate(() => document.dispatchEvent(new Event("visibilitychange")));
+
+test("a chat that was deleted elsewhere leaves the list", async ({ page, serve }) => {
+  const server = await serve([says("A."), says("B."), says("C.")]);
+  for (const text of ["first", "second", "third"]) await fillChat(server, text, [text]);
+  await enter(page, server);
+  await expect(chats(page).getByRole("link")).toHaveCount(3);
+  for (const gone of ["first", "third"]) {
+    await ask(server, `v1/sessions/${gone}`, { method: "DELETE" });
+    await look(page);
+    await expect(chats(page).getByRole("link", { name: gone })).toHaveCount(0);
+  }
+  await expect(chats(page).getByRole("link", { name: "second" })).toBeVisible();
+});
+
+// Only the mock lists chats in which nothing was said.
+test("the older chats stay in the list when its first page is read again", { tag: "@mock" }, async ({ page, serve }) => {
+  const server = await serve([]);
+  for (let at = 0; at < 55; at += 1) await ask(server, "v1/sessions", { method: "POST", body: { id: `chat-${at}` } });
+  await enter(page, server);
+  await expect(chats(page).getByRole("link")).toHaveCount(50);
+  await page.getByRole("button", { name: "Older chats" }).click();
+  await expect(chats(page).getByRole("link")).toHaveCount(55);
+  const again = page.waitForResponse("**/v1/sessions?*");
+  await look(page);
+  await again;
+  await expect(chats(page).getByRole("link")).toHaveCount(55);
+  await expect(page.getByRole("button", { name: "Older chats" })).toBeHidden();
+});
+
+test("a list that was asked for before a chat was deleted does not bring it back", async ({ page, serve }) => {
+  await talked(page, serve);
+  const lists = await hold(page, "GET", "**/v1/sessions?*");
+  await look(page);
+  await lists.arrived;
+  await menu(page, "Delete");
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await expect(chats(page)).toContainText("No chats yet.");
+  const late = page.waitForResponse("**/v1/sessions?*");
+  lists.release();
+  await (await late).finished();
+  await look(page);
+  await expect(chats(page).getByRole("link")).toHaveCount(0);
+});
+
+test("a deleted chat is no longer among what was found", async ({ page, serve }) => {
+  await talked(page, serve);
+  await page.getByRole("searchbox", { name: "Search" }).fill("hello");
+  await expect(chats(page).locator("mark")).toHaveCount(1);
+  await menu(page, "Delete");
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await expect(chats(page).getByRole("link")).toHaveCount(0);
+});
+
+test("a late answer to a deletion moves nobody who is in another chat by then", async ({ page, serve }) => {
+  const server = await talked(page, serve);
+  await fillChat(server, "other", ["unrelated"]);
+  const deletions = await hold(page, "DELETE", "**/v1/sessions/*");
+  await menu(page, "Delete");
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await deletions.arrived;
+  await page.goto(`${server.origin}/#/s/other`);
+  await expect(log(page).getByText("unrelated")).toBeVisible();
+  deletions.release();
+  await expect(chats(page).getByRole("link", { name: "hi" })).toHaveCount(0);
+  expect(chatOf(page)).toBe("other");
+});
+
 test("a chat whose answer is being written is not deleted, and the page says why", async ({ page, serve }) => {
   const server = await serve([says("one two three", 30_000)]);
   await enter(page, server);
@@ -179,6 +247,47 @@ test("words are found in messages, and lead to their place", async ({ page, serv
   await expect(log(page).locator("[data-key='user:1']")).toBeFocused();
   await page.getByRole("searchbox", { name: "Search" }).fill("nowhere at all");
   await expect(chats(page)).toContainText("Nothing found.");
+});
+
+// The mock looks at fewer chats at a time.
+test("nothing is said to be missing before all chats were looked at, and what was found is read out", { tag: "@mock" }, async ({ page, serve }) => {
+  const server = await serve([says("About boats."), ...Array.from({ length: 21 }, () => says("Yes."))]);
+  await fillChat(server, "old", ["hello"]);
+  for (let at = 0; at < 21; at += 1) await fillChat(server, `new-${at}`, ["hi"]);
+  await enter(page, server);
+  const found = await hold(page, "POST", "**/v1/search");
+  const field = page.getByRole("searchbox", { name: "Search" });
+  await field.fill("boats");
+  await found.arrived;
+  await expect(page.getByText("Nothing found.")).toBeHidden();
+  found.release();
+  // The first part of the chats has no hit, and is not all.
+  await expect(page.getByRole("button", { name: "Older chats" })).toBeVisible();
+  await expect(page.getByText("Nothing found.")).toBeHidden();
+  await page.getByRole("button", { name: "Older chats" }).click();
+  await expect(chats(page).locator("mark")).toHaveText("boats");
+  await expect(page.locator("#polite")).toContainText("1 found");
+  await field.fill("ships");
+  await page.getByRole("button", { name: "Older chats" }).click();
+  await expect(chats(page)).toContainText("Nothing found.");
+  await expect(page.locator("#polite")).toContainText("Nothing found.");
+});
+
+test("the same words typed once more are found once", async ({ page, serve }) => {
+  await talked(page, serve);
+  const found = await hold(page, "POST", "**/v1/search");
+  const field = page.getByRole("searchbox", { name: "Search" });
+  await field.fill("hello");
+  await found.arrived;
+  await field.fill("hell");
+  const last = page.waitForRequest((request) => request.url().endsWith("/v1/search") && request.postData().includes('"hello"'));
+  await field.fill("hello");
+  await last;
+  found.release();
+  await expect(chats(page).locator("mark")).toHaveCount(1);
+  // The late answers are there as well by now.
+  await page.waitForTimeout(300);
+  await expect(chats(page).locator("mark")).toHaveCount(1);
 });
 
 test("a search that fails leaves the titles that are found", async ({ page, serve }) => {

@@ -240,7 +240,8 @@ class App {
 		this.#sessions.delete(id);
 		this.#sidebar.forget(id);
 		ofTab.set(`draft:${id}`, null);
-		location.hash = "#/";
+		// By now it may not be on the screen.
+		if (this.#session?.id === id) location.hash = "#/";
 	}
 
 	#chatChanged(item) {

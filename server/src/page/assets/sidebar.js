@@ -1,7 +1,7 @@
 // The side of the page: chats with a search, the inbox, and what a person sets for this browser.
 
 import { call, linkTo, segment } from "./api.js";
-import { arrange, button, el, icon, iconButton, isTouched, put } from "./dom.js";
+import { announce, arrange, button, el, icon, iconButton, isTouched, put } from "./dom.js";
 import { showKeys } from "./keys.js";
 import { ofBrowser } from "./storage.js";
 import { LANGUAGES, ago, clock, spoken, t } from "./texts.js";
@@ -19,15 +19,17 @@ export class Sidebar {
 	#current = null;
 	#rows = new Map();
 	#titles = [];
+	/** Deleted here; a list on its way may have them. */
+	#gone = new Set();
+	#list = el("ul.chats");
+	#none = el("p.aside", { hidden: true });
+	#older = button("nav.older", () => (this.#query ? this.#find() : this.load(true)), { class: "plain", hidden: true });
+	#inbox = el("a.row", { href: "#/inbox" }, icon("inbox"), el("span", t("nav.inbox")), el("span.count", { "aria-hidden": "true" }), el("span.unseen"));
+	#search = el("input", { type: "search", placeholder: t("nav.search"), "aria-label": t("nav.search"), on: { input: () => this.#typed() } });
+	#hits = el("ul.chats");
 
 	constructor(app) {
 		this.#app = app;
-		this.#list = el("ul.chats");
-		this.#none = el("p.aside", { hidden: true });
-		this.#older = button("nav.older", () => (this.#query ? this.#find() : this.load(true)), { class: "plain", hidden: true });
-		this.#inbox = el("a.row", { href: "#/inbox" }, icon("inbox"), el("span", t("nav.inbox")), el("span.count", { "aria-hidden": "true" }), el("span.unseen"));
-		this.#search = el("input", { type: "search", placeholder: t("nav.search"), "aria-label": t("nav.search"), on: { input: () => this.#typed() } });
-		this.#hits = el("ul.chats");
 		this.node = el(
 			"aside",
 			{ id: "side", "aria-label": t("nav.side") },
@@ -39,13 +41,6 @@ export class Sidebar {
 		);
 		this.load();
 	}
-
-	#list;
-	#hits;
-	#search;
-	#none;
-	#older;
-	#inbox;
 
 	titleOf(session) {
 		return this.#chats.find((known) => known.session === session)?.title?.trim() || null;
@@ -62,8 +57,10 @@ export class Sidebar {
 		try {
 			const { sessions, next } = await call("GET", `v1/sessions?limit=${PAGE}${before}`);
 			const known = new Set(sessions.map((chat) => chat.session));
-			const rest = this.#chats.filter((chat) => !known.has(chat.session));
-			this.#chats = isOlder ? [...rest, ...sessions] : [...sessions, ...rest];
+			// What a fresh list should have was deleted elsewhere.
+			const rest = this.#chats.filter((chat) => !known.has(chat.session) && (isOlder || (next && chat.last_at <= sessions.at(-1)?.last_at)));
+			const found = sessions.filter((chat) => !this.#gone.has(chat.session));
+			this.#chats = isOlder ? [...rest, ...found] : [...found, ...rest];
 			if (isOlder || rest.length === 0) this.#next = next;
 			this.#draw();
 			this.#app.titlesChanged();
@@ -79,6 +76,8 @@ export class Sidebar {
 	}
 
 	forget(id) {
+		this.#gone.add(id);
+		this.#hits.querySelectorAll(`li:has([href^="${linkTo(id)}/"])`).forEach((hit) => hit.remove());
 		this.#chats = this.#chats.filter(({ session }) => session !== id);
 		this.#draw();
 	}
@@ -87,23 +86,28 @@ export class Sidebar {
 	#typed() {
 		this.#query = this.#search.value.trim().toLowerCase();
 		this.#hits.replaceChildren();
-		this.#after = null;
+		this.#after = undefined;
+		this.#turn += 1;
 		clearTimeout(this.#pause);
 		if (this.#query) this.#pause = setTimeout(() => this.#find(), PAUSE);
 		this.#draw();
 	}
 
 	#pause = null;
-	#after = null;
+	/** Where a search goes on; undefined before its answer. */
+	#after;
+	/** The last search; answers to others are late. */
+	#turn = 0;
 
 	/** Asks the server for messages with these words; it looks at a part of the chats at a time. */
 	async #find() {
-		const text = this.#query;
-		const { hits, next } = await call("POST", "v1/search", { body: { text, after: this.#after ?? undefined } }).catch(() => ({ hits: [], next: null }));
-		if (text !== this.#query) return;
+		const turn = (this.#turn += 1);
+		const { hits, next } = await call("POST", "v1/search", { body: { text: this.#query, after: this.#after } }).catch(() => ({ hits: [], next: null }));
+		if (turn !== this.#turn) return;
 		this.#after = next;
 		this.#hits.append(...hits.map((hit) => el("li", el("a", { href: linkTo(hit.session, hit.seq) }, el("span.name", hit.title.trim() || t("nav.untitled")), el("span.aside", hit.before, el("mark", hit.match), hit.after)))));
 		this.#draw();
+		announce(this.#none.hidden ? t("nav.found", { count: this.#rows.size + this.#hits.childElementCount }) : this.#none.textContent);
 	}
 
 	update() {
@@ -112,16 +116,10 @@ export class Sidebar {
 
 	#draw() {
 		const found = this.#chats.filter((chat) => !this.#query || this.#app.titleOf(chat.session).toLowerCase().includes(this.#query));
-		const kept = new Map();
 		this.#titles = this.#chats.map((chat) => this.#app.titleOf(chat.session));
-		for (const chat of found) {
-			const row = this.#rows.get(chat.session) ?? el("li", el("a", { href: linkTo(chat.session) }, el("span.name"), el("span.aside")));
-			this.#fill(row, chat);
-			kept.set(chat.session, row);
-		}
-		this.#rows = kept;
-		arrange(this.#list, kept.values());
-		this.#none.hidden = found.length > 0 || this.#hits.childElementCount > 0;
+		this.#rows = new Map(found.map((chat) => [chat.session, this.#row(chat)]));
+		arrange(this.#list, this.#rows.values());
+		this.#none.hidden = found.length > 0 || this.#hits.childElementCount > 0 || (this.#query && this.#after !== null);
 		this.#none.textContent = t(this.#query ? "nav.none_found" : "nav.no_chats");
 		this.#older.hidden = !(this.#query ? this.#after : this.#next);
 		const waiting = this.#app.questions.open.length;
@@ -130,7 +128,8 @@ export class Sidebar {
 		markCurrent(this.#inbox, this.#current === "inbox");
 	}
 
-	#fill(row, chat) {
+	#row(chat) {
+		const row = this.#rows.get(chat.session) ?? el("li", el("a", { href: linkTo(chat.session) }, el("span.name"), el("span.aside")));
 		const link = row.firstChild;
 		const [name, aside] = link.children;
 		const waits = this.#app.questions.ofSession(chat.session) !== null || (chat.waits && !this.#app.canDecide);
@@ -142,6 +141,7 @@ export class Sidebar {
 		put(aside, isAlone ? words : `${clock(chat.opened_at)} · ${words}`);
 		link.classList.toggle("waits", waits);
 		markCurrent(link, this.#current === chat.session);
+		return row;
 	}
 
 	#settings() {
@@ -149,7 +149,7 @@ export class Sidebar {
 		const languages = LANGUAGES.map((name) => button(`language.${name}`, () => app.speak(name), { lang: name, "aria-pressed": String(name === spoken()) }));
 		const schemes = SCHEMES.map((name) => button(`scheme.${name}`, ({ target }) => {
 			setScheme(name);
-			for (const button of target.parentElement.children) button.setAttribute("aria-pressed", String(button === target));
+			for (const button of target.parentElement.children) button.ariaPressed = button === target;
 		}, { "aria-pressed": String(name === (ofBrowser.get("scheme") ?? "system")) }));
 		return el(
 			"details.settings",
@@ -163,8 +163,7 @@ export class Sidebar {
 }
 
 function markCurrent(link, isCurrent) {
-	if (isCurrent) link.setAttribute("aria-current", "page");
-	else link.removeAttribute("aria-current");
+	link.ariaCurrent = isCurrent ? "page" : null;
 }
 
 function setScheme(name) {
