@@ -48,6 +48,9 @@ test("an unknown effect is resolved in two steps", { tag: "@mock" }, async ({ pa
   await server.kill();
   await server.restart([says("I do not know whether it went out.")]);
   await expect(log(page).locator(".call .state")).toHaveText("unknown whether it took effect", { timeout: 20_000 });
+  // Also from an address that names a message.
+  await page.getByRole("searchbox", { name: "Search" }).fill("write to");
+  await page.getByRole("navigation", { name: "Chats" }).locator("a", { has: page.locator("mark") }).click();
   await page.getByRole("link", { name: "Check and record" }).click();
   await page.getByRole("button", { name: "Effect unknown" }).click();
   await page.getByRole("button", { name: "It happened" }).click();

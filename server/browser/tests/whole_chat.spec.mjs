@@ -245,6 +245,8 @@ test("words are found in messages, and lead to their place", async ({ page, serv
   await hit.click();
   await expect(log(page).getByText("about lighthouses")).toBeInViewport();
   await expect(log(page).locator("[data-key='user:1']")).toBeFocused();
+  // Nothing came in meanwhile.
+  await expect(page.getByRole("button", { name: "New messages" })).toBeHidden();
   await page.getByRole("searchbox", { name: "Search" }).fill("nowhere at all");
   await expect(chats(page)).toContainText("Nothing found.");
 });

@@ -1,6 +1,6 @@
 // One chat on the screen: its entries, its state, the bars above the text box, and the box.
 
-import { call, serverNow } from "./api.js";
+import { call, linkTo, serverNow } from "./api.js";
 import { Composer } from "./composer.js";
 import { announce, arrange, button, confirmed, copy, el, icon, put, toast } from "./dom.js";
 import { draw, failure, stateOfCall } from "./entries.js";
@@ -90,7 +90,9 @@ export class ChatView {
 
 	#changed(item) {
 		this.#draw();
-		if (item) announce(words(item));
+		if (!item) return;
+		if (!this.#isAtEnd) this.#newer.hidden = false;
+		announce(words(item));
 	}
 
 	#draw() {
@@ -106,7 +108,6 @@ export class ChatView {
 		const stop = this.#session?.state.stop;
 		this.composer.update({ isRunning: this.isRunning, isStopping: Boolean(stop) });
 		if (this.#isAtEnd) this.#toEnd();
-		else this.#newer.hidden = false;
 	}
 
 	/** Goes to the message of the address, once it is there. */
@@ -167,9 +168,7 @@ export class ChatView {
 		editAgain: (key) => this.composer.restore(this.#session.takeBack(key)),
 		clear: () => this.clear(),
 		look: (call) => this.#app.look(call),
-		get ledger() {
-			return `${location.hash.split("?")[0]}/ledger`;
-		},
+		ledger: () => linkTo(this.#session.id, "ledger"),
 	};
 
 	#earlier(left) {
@@ -179,7 +178,6 @@ export class ChatView {
 			this.#isAtEnd = false;
 			this.#draw();
 			this.#scroll.scrollTop += this.#scroll.scrollHeight - height;
-			this.#newer.hidden = this.#isNear();
 			(this.#log.querySelector(".earlier button") ?? this.#log).focus({ preventScroll: true });
 		};
 		return el("div.earlier", button("chat.earlier", show, {}, { count: Math.min(PAGE, left) }), el("span", t("chat.earlier_left", { count: left })));

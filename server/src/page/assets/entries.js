@@ -12,7 +12,7 @@ const DRAW = {
 	speech: (row, acts, before) => speech(row, before),
 	thought: (row) => el("div.thought", el("p.aside", icon("work"), t("chat.thinks")), el("p", { lang: lang(row.text) }, row.text)),
 	works: () => el("p.aside.works", el("span.dots", { "aria-hidden": "true" }, el("i"), el("i"), el("i")), t("chat.works")),
-	call: (row, acts) => callCard(row, row.effect === "unknown" && el("a.look", { href: acts.ledger }, t("call.resolve")), []),
+	call: (row, acts) => callCard(row, row.effect === "unknown" && el("a.look", { href: acts.ledger() }, t("call.resolve")), []),
 	"open-call": (row, acts) => openCall(row, acts),
 	notice: (row, acts) => note("warn", row.text ?? t("chat.notice"), row.notice === "suggest_clear" && button("menu.clear", acts.clear)),
 	error: (row, acts) => note("warn", row.text, row.isLast && button("act.retry", acts.retry)),
