@@ -69,3 +69,35 @@ test("an unknown effect is resolved in two steps", { tag: "@mock" }, async ({ pa
   await page.getByRole("link", { name: "Back to the chat" }).click();
   await expect(log(page).locator(".call .state")).toHaveText("failed");
 });
+
+// Only the mock has calls that nobody made.
+test("the calls keep their order, whatever is filtered and read again", { tag: "@mock" }, async ({ page, serve }) => {
+  const server = await serve([]);
+  await enter(page, server);
+  const { store } = server.mock;
+  const chat = store.open("many", "kim");
+  const rows = Array.from({ length: 150 }, (_, at) => {
+    const row = store.propose(chat, { id: "turn" }, { name: `call_${at}`, arguments: {} });
+    const effect = at === 50 || at === 120 ? "unknown" : "none";
+    return Object.assign(row, { arguments: {}, state: "ended", outcome: { status: "ok" }, effect, result: "shown", proposed_at: row.proposed_at + at, ended_at: row.proposed_at + at });
+  });
+  await page.goto(`${server.origin}/#/s/many/ledger`);
+  const names = page.locator(".rows summary > code");
+  const numbers = async () => (await names.allInnerTexts()).map((name) => Number(name.slice(5)));
+  const upTo = (count) => Array.from({ length: count }, (_, at) => at);
+  await expect(names).toHaveCount(100);
+  await page.getByRole("button", { name: "Effect unknown" }).click();
+  await expect(names).toHaveText(["call_50", "call_120"]);
+  await page.getByRole("button", { name: "All", exact: true }).click();
+  expect(await numbers()).toEqual([...upTo(100), 120]);
+  await page.getByRole("button", { name: "Show more" }).click();
+  await expect(names).toHaveCount(150);
+  expect(await numbers()).toEqual(upTo(150));
+  await page.getByRole("heading", { level: 1 }).click();
+  // An end of a call is told, and the first page is read again.
+  const again = page.waitForResponse("**/v1/ledger?*");
+  await ask(server, `v1/calls/${rows[50].call}/resolve`, { method: "POST", body: { effect: "none" } });
+  await again;
+  await expect(page.locator(".rows .call.unknown")).toHaveCount(1);
+  expect(await numbers()).toEqual(upTo(150));
+});

@@ -18,7 +18,7 @@ const BELONGS = {
 export class LedgerView {
 	#app;
 	#session;
-	#rows = [];
+	#rows = new Map();
 	#next = null;
 	#filter = "all";
 	#tool = "";
@@ -84,8 +84,7 @@ export class LedgerView {
 	}
 
 	#add(calls) {
-		const known = new Set(calls.map((row) => row.call));
-		this.#rows = [...this.#rows.filter((row) => !known.has(row.call)), ...calls];
+		for (const row of calls) this.#rows.set(row.call, row);
 	}
 
 	async #choose(name) {
@@ -98,13 +97,14 @@ export class LedgerView {
 	}
 
 	#visible() {
-		return this.#rows.filter((row) => BELONGS[this.#filter](row) && row.name.toLowerCase().includes(this.#tool));
+		const rows = [...this.#rows.values()].filter((row) => BELONGS[this.#filter](row) && row.name.toLowerCase().includes(this.#tool));
+		return rows.sort((one, other) => one.proposed_at - other.proposed_at);
 	}
 
 	#draw() {
 		const rows = this.#visible();
 		if (!rows.length) {
-			this.#body.replaceChildren(el("div.empty", el("p", t(this.#rows.length ? "ledger.none_of_these" : "ledger.empty"))));
+			this.#body.replaceChildren(el("div.empty", el("p", t(this.#rows.size ? "ledger.none_of_these" : "ledger.empty"))));
 			return;
 		}
 		const more = this.#next && button("ledger.more", () => this.#load());
