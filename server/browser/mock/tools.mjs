@@ -73,6 +73,13 @@ export const TOOLS = {
     consequence: ({ steps }, language) => (language === "ko" ? `${steps.length}단계의 일과를 추가합니다` : `Adds a routine of ${steps.length} steps`),
     run: () => ({ ...ok({}), effect: "committed" }),
   },
+  // A list of texts, which a form shows a line each.
+  pack_bag: {
+    parameters: { things: { type: "array", required: true, shape: { type: "array", items: { type: "string" } } } },
+    isDestructive: true,
+    consequence: ({ things }, language) => (language === "ko" ? `가방에 넣습니다: ${things.length}개` : `Packs things: ${things.length}`),
+    run: () => ({ ...ok({}), effect: "committed" }),
+  },
   // Works outside of the store and takes a while, so a crash leaves it unknown whether it took effect.
   send_letter: {
     parameters: { to: { ...text(200), required: true }, body: { ...text(2000), required: true } },
@@ -100,7 +107,7 @@ export function problems(tool, value) {
   for (const [name, rule] of Object.entries(tool.parameters)) {
     const given = value[name];
     const pointer = `/arguments/${name}`;
-    if (given === undefined) {
+    if (given === undefined || (given === null && !rule.required)) {
       if (rule.required) found.push(broken(pointer, "required", undefined, "is required"));
     } else if (rule.type === "integer" ? !isInteger(given) : rule.type === "array" ? !Array.isArray(given) : typeof given !== "string") {
       found.push(broken(pointer, "type", [rule.type], `must be of type ${rule.type}`));

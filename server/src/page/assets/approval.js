@@ -195,20 +195,22 @@ export class ApprovalDialog {
 	async #edit(asText = false) {
 		const request = this.#request;
 		const before = this.#drafts.editor;
-		const given = before?.check().value ?? request.arguments;
+		const given = asText ? this.#checked(before) : request.arguments;
+		if (!given) return;
 		if (!before || asText) {
+			const step = this.#dialog.querySelector(".ask-step").firstChild;
+			this.#problem(t("call.proposed"));
 			this.#parameters ??= call("GET", "v1/tools").then(({ tools }) => new Map(tools.map((tool) => [tool.name, tool.parameters])));
 			const parameters = asText ? null : await this.#parameters.catch(() => (this.#parameters = null));
-			if (this.#request !== request) return;
+			// By now a person may have gone on.
+			if (!step.isConnected || this.#tried) return;
 			const editor = fieldsOf(parameters?.get(request.tool), given);
 			this.#drafts = { ...this.#drafts, isForm: Boolean(editor), why: !editor && !asText, editor: editor ?? textOf(given, (wrong) => this.#wrong(wrong)) };
 		}
 		const { editor, isForm, why } = this.#drafts;
 		const run = () => {
-			const { wrong, value } = editor.check();
-			this.#wrong(wrong);
-			if (wrong) return editor.focus();
-			this.#decide({ decision: "edit", arguments: value });
+			const changed = this.#checked(editor);
+			if (changed) this.#decide({ decision: "edit", arguments: changed });
 		};
 		this.#step(
 			"edit",
@@ -219,6 +221,14 @@ export class ApprovalDialog {
 		);
 		this.#arm();
 		editor.focus();
+	}
+
+	/** The arguments of an editor; if it has none, what is wrong is said and shown. */
+	#checked(editor) {
+		const { wrong, value } = editor.check();
+		this.#wrong(wrong);
+		if (wrong) editor.focus();
+		return value;
 	}
 
 	#always() {
