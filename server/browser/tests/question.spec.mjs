@@ -67,7 +67,7 @@ test("yes counts once the end of the question was on the screen, and what it doe
   const text = dialog(page).locator("#ask-text");
   await expect(means).toContainText("Adds a new habit");
   expect((await means.boundingBox()).y).toBeLessThan((await text.boundingBox()).y);
-  await expect(dialog(page)).toContainText("You can say yes once you have seen the end.");
+  await expect(dialog(page)).toContainText("Read to the end before you say yes.");
   const yes = button(page, "Yes");
   await yes.click({ force: true });
   await yes.press("Enter");
