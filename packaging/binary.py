@@ -24,7 +24,7 @@ class Platform:
 
     @property
     def npm(self) -> str:
-        """Returns the end of the name of the npm package."""
+        """Returns the name of the npm package in our scope."""
         return f"{self.npm_os}-{self.npm_cpu}"
 
     @property

@@ -4,7 +4,7 @@
 
 const { spawn } = require("node:child_process");
 
-const name = `madang-${process.platform}-${process.arch}`;
+const name = `@madang/${process.platform}-${process.arch}`;
 const file = process.platform === "win32" ? "madang.exe" : "madang";
 
 function findProgram() {

@@ -6,6 +6,7 @@ import os
 import pathlib
 import signal
 import subprocess
+import tarfile
 import time
 
 from support import PATIENCE, PackageTest, made
@@ -77,7 +78,7 @@ class Npm(PackageTest):
         self.install(launcher)
         ended = self.run_words("node_modules/.bin/madang", "--version")
         self.assertEqual((ended.returncode, ended.stdout), (1, ""))
-        self.assertRegex(ended.stderr, r"^madang: the package madang-linux-\w+ is missing\. Install madang again")
+        self.assertRegex(ended.stderr, r"^madang: the package @madang/linux-\w+ is missing\. Install madang again")
 
     def test_npm_chooses_among_the_platforms(self) -> None:
         """Each platform's package of the launcher has the same version, and says where it runs."""
@@ -85,14 +86,26 @@ class Npm(PackageTest):
         read = lambda name: json.loads((self.folder / "node_modules" / name / "package.json").read_text())  # noqa: E731
         launcher = read("madang")
         self.assertEqual(set(launcher["optionalDependencies"].values()), {launcher["version"]})
-        installed = {path.name for path in (self.folder / "node_modules").iterdir()}
-        [program] = installed & set(launcher["optionalDependencies"])
+        [program] = [name for name in launcher["optionalDependencies"] if (self.folder / "node_modules" / name).exists()]
         said = read(program)
-        self.assertEqual(program, f"madang-{said['os'][0]}-{said['cpu'][0]}")
+        self.assertEqual(program, f"@madang/{said['os'][0]}-{said['cpu'][0]}")
         self.assertEqual((said["version"], said["libc"]), (launcher["version"], ["glibc"]))
+
+    def test_nobody_else_can_publish_what_the_launcher_asks_for(self) -> None:
+        """A platform may be left out of a release. Then a name without our scope would belong to whoever takes it."""
+        launcher, _ = made("npm")
+        wanted = json.loads(files_of(launcher)["package/package.json"])["optionalDependencies"]
+        self.assertEqual([name for name in wanted if not name.startswith("@madang/")], [])
+        self.assertIn("@madang/win32-x64", wanted)
 
 
 def end_group(group: int) -> None:
     """Kills what is left of a group of processes."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(group, signal.SIGKILL)
+
+
+def files_of(package: pathlib.Path) -> dict[str, bytes]:
+    """Returns the files of a package by their names."""
+    with tarfile.open(package) as files:
+        return {entry.name: files.extractfile(entry).read() for entry in files}
