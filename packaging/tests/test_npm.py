@@ -4,12 +4,27 @@ import contextlib
 import json
 import os
 import pathlib
+import pty
 import signal
 import subprocess
+import sys
 import tarfile
+import threading
 import time
 
 from support import PATIENCE, PackageTest, made
+
+# In place of the program: tells each signal, and ends after SIGTERM.
+TELLER = f"""#!{sys.executable}
+import signal
+signals = [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM]
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+print("ready", flush=True)
+told = None
+while told != signal.SIGTERM:
+    told = signal.Signals(signal.sigwait(signals))
+    print(told.name, flush=True)
+"""
 
 
 class Npm(PackageTest):
@@ -64,11 +79,53 @@ class Npm(PackageTest):
             server.communicate(timeout=PATIENCE)
             self.assertEqual(server.returncode, 0, sent)
 
+    def start_teller(self, stdin: int) -> subprocess.Popen[str]:
+        """Starts the launcher with a program that tells its signals, in a session and a group of its own."""
+        [program] = self.folder.glob("node_modules/@madang/*/bin/madang")
+        program.write_text(TELLER)
+        # If stdin is a terminal, it becomes that of the session, as a shell has it.
+        words = ["setsid", *(["--ctty"] if os.isatty(stdin) else []), "node_modules/.bin/madang"]
+        pipes = {"stdin": stdin, "stdout": subprocess.PIPE}
+        launcher = subprocess.Popen(words, cwd=self.folder, env=self.env, text=True, **pipes)
+        self.addCleanup(launcher.stdout.close)
+        self.addCleanup(launcher.wait, PATIENCE)
+        self.addCleanup(end_group, launcher.pid)
+        # A signal that does not arrive ends the wait for it.
+        timer = threading.Timer(PATIENCE, end_group, [launcher.pid])
+        timer.start()
+        self.addCleanup(timer.cancel)
+        self.assertEqual(launcher.stdout.readline(), "ready\n")
+        return launcher
+
+    def test_a_signal_arrives_once_however_it_is_sent(self) -> None:
+        """To the launcher alone, to its whole group, or by the keys of its terminal."""
+        self.install(*made("npm"))
+        keys, terminal = pty.openpty()
+        self.addCleanup(os.close, keys)
+        self.addCleanup(os.close, terminal)
+        to_one = lambda launcher: launcher.send_signal(signal.SIGINT)  # noqa: E731
+        to_all = lambda launcher: os.killpg(launcher.pid, signal.SIGINT)  # noqa: E731
+        by_key = lambda _: os.write(keys, b"\x03")  # noqa: E731
+        ways = [(subprocess.DEVNULL, to_one), (subprocess.DEVNULL, to_all)]
+        ways += [(terminal, to_one), (terminal, to_all), (terminal, by_key)]
+        for number, (stdin, send) in enumerate(ways):
+            with self.subTest(number):
+                launcher = self.start_teller(stdin)
+                # Each time is as the first, although what told one from all may have ended.
+                for _ in range(3):
+                    send(launcher)
+                    self.assertEqual(launcher.stdout.readline(), "SIGINT\n")
+                # Signals keep their order, so that one too many would be told before this one.
+                launcher.send_signal(signal.SIGTERM)
+                self.assertEqual(launcher.communicate(timeout=PATIENCE)[0], "SIGTERM\n")
+                self.assertEqual(launcher.returncode, 0)
+
     def test_a_program_that_is_killed_ends_the_launcher_alike(self) -> None:
         """A parent of the launcher learns of the signal."""
         self.install(*made("npm"))
         server = self.start_server("node_modules/.bin/madang")
-        [program] = pathlib.Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+        children = pathlib.Path(f"/proc/{server.pid}/task/{server.pid}/children").read_text().split()
+        [program] = [child for child in children if pathlib.Path(f"/proc/{child}/comm").read_text() == "madang\n"]
         subprocess.run(["kill", "-KILL", program], check=True)
         self.assertEqual(server.wait(PATIENCE), -signal.SIGKILL)
 
@@ -86,7 +143,8 @@ class Npm(PackageTest):
         read = lambda name: json.loads((self.folder / "node_modules" / name / "package.json").read_text())  # noqa: E731
         launcher = read("madang")
         self.assertEqual(set(launcher["optionalDependencies"].values()), {launcher["version"]})
-        [program] = [name for name in launcher["optionalDependencies"] if (self.folder / "node_modules" / name).exists()]
+        names = launcher["optionalDependencies"]
+        [program] = [name for name in names if (self.folder / "node_modules" / name).exists()]
         said = read(program)
         self.assertEqual(program, f"@madang/{said['os'][0]}-{said['cpu'][0]}")
         self.assertEqual((said["version"], said["libc"]), (launcher["version"], ["glibc"]))
