@@ -24,18 +24,30 @@ target() {
     esac
 }
 
+# Whether an address is that of a server on this machine, to which nobody comes in between.
+is_loopback() {
+    case $1 in
+    *@*) return 1 ;; # what is before it is a name and a password, not a host
+    http://*) ;;
+    *) return 1 ;;
+    esac
+    host=${1#http://}
+    host=${host%%/*}
+    port=${host##*[!0-9]}
+    case ${host%:"$port"} in
+    localhost | 127.0.0.1 | '[::1]') ;;
+    *) return 1 ;;
+    esac
+}
+
 # download ADDRESS FILE
 download() {
     case $1 in
     file://*) cp "${1#file://}" "$2" ;;
     *)
-        if command -v curl >/dev/null; then
-            curl --fail --silent --show-error --location --retry 3 --max-time 600 --output "$2" "$1"
-        elif command -v wget >/dev/null; then
-            wget -q --tries=3 --timeout=60 -O "$2" "$1"
-        else
-            stop "there is neither curl nor wget: install one of them, then try again"
-        fi
+        # wget follows a redirection to plain http, too.
+        command -v curl >/dev/null || stop "there is no curl: install it, then try again"
+        curl --fail --silent --show-error --location --proto-redir =https --retry 3 --max-time 600 --output "$2" "$1"
         ;;
     esac
 }
@@ -53,15 +65,15 @@ sum_of() {
 [ -n "$release" ] || stop "give the address of a release: install.sh https://HOST/FOLDER, with SHA256SUMS and the archives in that folder"
 release=${release%/}
 case $release in
-https://* | file://* | http://127.0.0.1* | http://localhost* | http://\[::1\]*) ;;
-*) stop "$release is not https:// or file://, so somebody between here and there could exchange the checksums" ;;
+https://* | file://*) ;;
+*) is_loopback "$release" || stop "$release is not https:// or file://, so somebody between here and there could exchange the checksums" ;;
 esac
 [ -n "$bin" ] || bin=${HOME:?install.sh: set HOME or PREFIX}/.local/bin
 target=$(target) ||
     stop "there is no archive for $(uname -s) on $(uname -m): \`cargo install madang-cli\` builds the program"
 
 folder=$(mktemp -d)
-trap 'rm -rf "$folder"' EXIT
+trap 'rm -rf "$folder" "$bin/.madang.new"' EXIT
 trap 'exit 1' HUP INT TERM
 
 download "$release/SHA256SUMS" "$folder/SHA256SUMS" || stop "failed to download $release/SHA256SUMS: check the address"

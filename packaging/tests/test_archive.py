@@ -6,6 +6,7 @@ import pathlib
 import shutil
 import threading
 import time
+from collections.abc import Callable
 
 from support import ROOT, PackageTest, made
 
@@ -23,19 +24,22 @@ class Archive(PackageTest):
         self.archive, self.sums = [self.release / file.name for file in made("archive")]
         for file in made("archive"):
             shutil.copy(file, self.release)
-        handler = functools.partial(Silent, directory=self.release)
+        self.address = self.serve(functools.partial(Silent, directory=self.release))
+        self.program = self.home / ".local/bin/madang"
+
+    def serve(self, handler: Callable[..., http.server.BaseHTTPRequestHandler]) -> str:
+        """Starts a server on loopback and returns its address."""
         server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.addCleanup(server.server_close)
         self.addCleanup(server.shutdown)
         threading.Thread(target=server.serve_forever, daemon=True).start()
-        self.address = f"http://127.0.0.1:{server.server_port}"
-        self.program = self.home / ".local/bin/madang"
+        return f"http://127.0.0.1:{server.server_port}"
 
     def refused(self, *words: str | pathlib.Path) -> str:
         """Runs the script, which must refuse in one line and leave nothing behind. Returns that line."""
         ended = self.run_words("sh", INSTALL, *words)
         self.assertEqual(ended.returncode, 1, ended.stdout + ended.stderr)
-        self.assertFalse(self.program.exists())
+        self.assertFalse(self.program.parent.exists() and list(self.program.parent.iterdir()))
         line = ended.stderr.splitlines()[-1]
         self.assertTrue(line.startswith("install.sh: "), ended.stderr)
         return line
@@ -74,8 +78,27 @@ class Archive(PackageTest):
 
     def test_an_address_that_others_can_change_is_refused(self) -> None:
         """The sums come from there, too."""
-        self.assertIn("is not https://", self.refused("http://madang.invalid/release"))
+        like_ours = "localhost.invalid localhost:80.invalid 127.0.0.1.invalid 127.0.0.1:80@madang.invalid [::1].invalid"
+        for host in ["madang.invalid", *like_ours.split()]:
+            self.assertIn("is not https://", self.refused(f"http://{host}/release"), host)
         self.assertIn("give the address of a release", self.refused())
+
+    def test_a_redirection_to_plain_http_is_refused(self) -> None:
+        """A release may lie elsewhere, and somebody between here and there could exchange the checksums as well."""
+        address = self.serve(functools.partial(Moved, to=self.address))
+        self.assertIn("failed to download", self.refused(address))
+
+    def test_what_ends_the_script_leaves_nothing_half_written(self) -> None:
+        """A disk that is full, or a key, while the program comes into its place."""
+        tools = self.folder / "tools"
+        tools.mkdir()
+        self.env["PATH"] = f"{tools}:{self.env['PATH']}"
+        for words in ("exit 1", "kill -INT $PPID", "kill -TERM $PPID"):
+            (tools / "chmod").write_text(f"#!/bin/sh\n{words}\n")
+            (tools / "chmod").chmod(0o755)
+            ended = self.run_words("sh", INSTALL, self.address)
+            self.assertEqual(ended.returncode, 1, ended.stderr)
+            self.assertEqual(list(self.program.parent.iterdir()), [], words)
 
     def test_a_missing_release_is_refused(self) -> None:
         """A server that has no sums."""
@@ -93,3 +116,17 @@ class Silent(http.server.SimpleHTTPRequestHandler):
 
     def log_message(self, *_: object) -> None:
         """Logs nothing."""
+
+
+class Moved(Silent):
+    """Says for each file that another server has it."""
+
+    def __init__(self, *arguments: object, to: str) -> None:
+        self.to = to
+        super().__init__(*arguments)
+
+    def do_GET(self) -> None:  # noqa: N802 - as the library calls it
+        """Redirects."""
+        self.send_response(302)
+        self.send_header("Location", self.to + self.path)
+        self.end_headers()
