@@ -39,7 +39,7 @@ class Contents:
         if not re.fullmatch(r"\d+\.\d+\.\d+", version):
             raise RefusedError(f"PyPI and Debian write the version {version} differently: take MAJOR.MINOR.PATCH")
         licences = {name: (ROOT / name).read_bytes() for name in ("LICENSE-MIT", "LICENSE-APACHE")}
-        licences["THIRD-PARTY.txt"] = third_party(ROOT, binary.platform.rust)
+        licences["THIRD-PARTY.txt"] = third_party(binary.platform.rust)
         return cls(version, (HERE / "README.md").read_bytes(), licences)
 
 

@@ -7,15 +7,22 @@ import subprocess
 
 from refusal import RefusedError
 
-# The names of files with a licence or a notice.
-NAME = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)\b.*", re.IGNORECASE)
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+# The names of files with a licence or a notice: such as LICENSE, LICENSE_MIT, LICENSE-2.0.txt.
+NAME = re.compile(r"(licen[cs]e|copying|notice|unlicense|copyright)([-_ ][^/]*?)?(\.(md|txt|rst|html))?", re.IGNORECASE)
+
+# The parts of llama.cpp that the program contains. Some of their sources have a notice of their own.
+SOURCES = ("ggml/src/*.*", "ggml/src/ggml-cpu/**/*.*", "ggml/src/ggml-metal/**/*.*", "src/**/*.*")
+COMMENT = re.compile(r"(?:^[ \t]*//[^\n]*\n?)+|/\*.*?\*/", re.MULTILINE | re.DOTALL)
+NOTICE = re.compile(r"\bcopyright\b", re.IGNORECASE)
 
 
-def third_party(root: pathlib.Path, target: str) -> bytes:
+def third_party(target: str) -> bytes:
     """Returns the licences of all crates that the program for this target contains, each text once."""
     words = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
     try:
-        ended = subprocess.run(words, cwd=root / "program", capture_output=True, check=False)
+        ended = subprocess.run(words, cwd=ROOT / "program", capture_output=True, check=False)
     except FileNotFoundError:
         raise RefusedError("there is no `cargo`, which knows the libraries inside: install Rust") from None
     if ended.returncode != 0:
@@ -26,7 +33,7 @@ def third_party(root: pathlib.Path, target: str) -> bytes:
     for crate in contained(metadata):
         name = f"{crate['name']} {crate['version']}"
         licences.append(f"{name}: {crate['license'] or 'see its text'}")
-        for text in texts_of(pathlib.Path(crate["manifest_path"]).parent):
+        for text in dict.fromkeys(texts_of(crate)):
             crates_of.setdefault(text, []).append(name)
     parts = ["The program contains these libraries, under these licences.\n\n" + "\n".join(licences)]
     parts += [f"Licence of {', '.join(crates)}:\n\n{text}" for text, crates in crates_of.items()]
@@ -54,8 +61,39 @@ def is_linked(dependency: dict) -> bool:
     return any(kind["kind"] is None for kind in dependency["dep_kinds"])
 
 
-def texts_of(folder: pathlib.Path) -> list[str]:
-    """Returns the licences of a crate and of the C++ that it brings along."""
-    files = [file for place in (folder, folder / "llama.cpp") if place.is_dir() for file in place.iterdir()]
-    chosen = sorted(file for file in files if file.is_file() and NAME.fullmatch(file.name))
-    return [file.read_text(errors="replace").strip() for file in chosen]
+def texts_of(crate: dict) -> list[str]:
+    """Returns the licences of a crate, and of what it brings along from others and in C++."""
+    folder = pathlib.Path(crate["manifest_path"]).parent
+    # In a folder LICENSES the files have the names of licences.
+    chosen = [file for file in files_in(folder, "**/*") if NAME.fullmatch(file.name) or file.parent.name == "LICENSES"]
+    own = [file for file in chosen if file.parent in (folder, folder / "LICENSES")]
+    texts = [read(file) for file in own] or [usual_text(crate)]
+    texts += [read(file) for file in chosen if file not in own]
+    sources = [source for pattern in SOURCES for source in files_in(folder / "llama.cpp", pattern)]
+    return texts + [notice for source in sources for notice in notices_in(read(source))]
+
+
+def files_in(folder: pathlib.Path, pattern: str) -> list[pathlib.Path]:
+    """Returns the files that match a pattern, in the same order on every system."""
+    return sorted(file for file in folder.glob(pattern) if file.is_file())
+
+
+def read(file: pathlib.Path) -> str:
+    """Returns a text without empty lines around it."""
+    return file.read_text(encoding="utf-8", errors="replace").strip()
+
+
+def usual_text(crate: dict) -> str:
+    """Returns the licence of a crate that brings no text and can be taken under the MIT licence, whose text is ours."""
+    name = f"{crate['name']} {crate['version']}"
+    if "MIT" not in re.split(r" OR |/", crate["license"] or ""):
+        raise RefusedError(f"{name} brings no text of its licence, {crate['license']}: add it in packaging/notices.py")
+    owners = ", ".join(crate["authors"]) or f"the authors of {crate['name']}"
+    permission = read(ROOT / "LICENSE-MIT").partition("Permission is hereby granted")
+    return f"MIT License\n\nCopyright (c) {owners}\n\n{permission[1]}{permission[2]}"
+
+
+def notices_in(source: str) -> list[str]:
+    """Returns the comments of a source in C++ that name who owns it."""
+    comments = [match[0] for match in COMMENT.finditer(source) if NOTICE.search(match[0])]
+    return [re.sub(r"(?m)^[ \t]*(//|/\*+|\*+/?)? ?| *\*/$", "", comment).strip() for comment in comments]
