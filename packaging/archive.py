@@ -1,13 +1,14 @@
-"""Makes the archive that `packaging/install.sh` and people download, and lists the checksums of all beside it."""
+"""Makes the archive that `packaging/install.sh` and people download, and lists the checksums of all beside it.
+
+`archive.py FOLDER` lists those of the archives in a folder, as the release needs them of every system.
+"""
 
 import hashlib
-import io
 import pathlib
-import time
-import zipfile
+import sys
 
 from binary import Binary
-from contents import TIME, Contents, tar_gz
+from contents import Contents, tar_gz, zipped
 
 SUMS = "SHA256SUMS"
 
@@ -26,20 +27,6 @@ def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.
     return [archive, write_sums(out)]
 
 
-def zipped(files: dict[str, tuple[bytes, int]]) -> bytes:
-    """Returns a zip file of these files, each with its bytes and its mode."""
-    archive = io.BytesIO()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as zip_file:
-        for name, (content, mode) in files.items():
-            entry = zipfile.ZipInfo(name, time.gmtime(TIME)[:6])
-            # A regular file; the upper half of this number is its mode on Unix.
-            entry.external_attr = (0o100000 | mode) << 16
-            entry.create_system = 3
-            entry.compress_type = zipfile.ZIP_DEFLATED
-            zip_file.writestr(entry, content)
-    return archive.getvalue()
-
-
 def write_sums(out: pathlib.Path) -> pathlib.Path:
     """Writes the checksums of all archives in the folder, in the form of sha256sum."""
     archives = sorted([*out.glob("madang-*.tar.gz"), *out.glob("madang-*.zip")])
@@ -47,3 +34,7 @@ def write_sums(out: pathlib.Path) -> pathlib.Path:
     sums = out / SUMS
     sums.write_text("".join(lines))
     return sums
+
+
+if __name__ == "__main__":
+    write_sums(pathlib.Path(sys.argv[1]))

@@ -52,7 +52,9 @@ def common(name: str, contents: Contents) -> dict:
 def pack(manifest: dict, files: dict[str, tuple[bytes, int]], contents: Contents, out: pathlib.Path) -> pathlib.Path:
     """Writes one package. Its files lie in a folder `package`, as npm reads it."""
     files = {"package.json": ((json.dumps(manifest, indent=2) + "\n").encode(), 0o644), **files}
-    files |= {licence: (text, 0o644) for licence, text in contents.licences.items()}
+    # The licences of the libraries inside lie beside the program: the launcher is the same from every system.
+    licences = contents.licences if "os" in manifest else contents.own_licences
+    files |= {licence: (text, 0o644) for licence, text in licences.items()}
     name = manifest["name"].removeprefix("@").replace("/", "-")
     package = out / f"{name}-{manifest['version']}.tgz"
     package.write_bytes(tar_gz({f"package/{name}": file for name, file in files.items()}))

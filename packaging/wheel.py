@@ -4,9 +4,8 @@ import base64
 import hashlib
 import pathlib
 
-from archive import zipped
 from binary import Binary
-from contents import SUMMARY, Contents
+from contents import SUMMARY, Contents, zipped
 
 
 def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.Path]:

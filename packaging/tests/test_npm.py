@@ -149,6 +149,13 @@ class Npm(PackageTest):
         self.assertEqual(program, f"@madang/{said['os'][0]}-{said['cpu'][0]}")
         self.assertEqual((said["version"], said["libc"]), (launcher["version"], ["glibc"]))
 
+    def test_the_launcher_is_the_same_from_every_system(self) -> None:
+        """So it has nothing of the program. The licences of the libraries inside lie beside the program."""
+        launcher, program = made("npm")
+        own = {"package.json", "README.md", "LICENSE-MIT", "LICENSE-APACHE", "bin/madang.js"}
+        self.assertEqual(files_of(launcher).keys(), {f"package/{name}" for name in own})
+        self.assertIn("package/THIRD-PARTY.txt", files_of(program))
+
     def test_nobody_else_can_publish_what_the_launcher_asks_for(self) -> None:
         """A platform may be left out of a release. Then a name without our scope would belong to whoever takes it."""
         launcher, _ = made("npm")

@@ -1,8 +1,18 @@
 """The release workflow calls what is there, and nothing that others can exchange."""
 
+import hashlib
+import os
 import pathlib
 import re
+import subprocess
+import sys
+import tempfile
+import textwrap
 import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+
+from binary import PLATFORMS  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 WORKFLOW = (ROOT / ".github/workflows/release.yml").read_text()
@@ -31,3 +41,33 @@ class Release(unittest.TestCase):
         """The kinds are those of scripts/package.sh."""
         kinds = re.search(r"(?m)^# usage: scripts/package\.sh (\S+) ", (ROOT / "scripts/package.sh").read_text())[1]
         self.assertIn(f"linux-x64, runner: ubuntu-22.04, kinds: {' '.join(kinds.split('|'))} }}", WORKFLOW)
+
+    def test_the_program_for_macos_runs_where_its_wheel_says(self) -> None:
+        """The compilers build for this version, and the tag of the wheel names it."""
+        [wanted] = re.findall(r'MACOSX_DEPLOYMENT_TARGET: "(\d+)\.(\d+)"', WORKFLOW)
+        [tag] = {platform.wheel for platform in PLATFORMS.values() if platform.npm_os == "darwin"}
+        self.assertEqual(tag, f"macosx_{wanted[0]}_{wanted[1]}_arm64")
+
+    def test_the_draft_has_each_file_once_and_the_sums_of_all_archives(self) -> None:
+        """Whether Windows has built or not. Each system makes the launcher of npm, and one of them is taken."""
+        words = textwrap.dedent(re.search(r"name: one folder, .*\n +run: \|\n((?: {10}.*\n)+)", WORKFLOW)[1])
+        for systems in (["linux-x64", "macos-arm64"], ["linux-x64", "macos-arm64", "windows-x64"]):
+            with tempfile.TemporaryDirectory() as folder:
+                there = pathlib.Path(folder)
+                (there / "packaging").symlink_to(ROOT / "packaging")
+                for system in systems:
+                    built = there / "built" / system
+                    built.mkdir(parents=True)
+                    archive = f"madang-1.2.3-{system}.{'zip' if 'windows' in system else 'tar.gz'}"
+                    for name in (archive, f"madang-{system}-1.2.3.tgz", "madang-1.2.3.tgz", "SHA256SUMS"):
+                        (built / name).write_text(system)
+                env = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+                subprocess.run(["bash", "-eo", "pipefail", "-c", words], cwd=there, check=True, env=env)
+                self.assertEqual((there / "dist/madang-1.2.3.tgz").read_text(), "linux-x64")
+                self.assertEqual(len(list((there / "dist").iterdir())), 2 * len(systems) + 3)
+                ends = {"linux-x64": "tar.gz", "macos-arm64": "tar.gz", "windows-x64": "zip"}
+                sums = [
+                    f"{hashlib.sha256(system.encode()).hexdigest()}  madang-1.2.3-{system}.{ends[system]}\n"
+                    for system in systems
+                ]
+                self.assertEqual((there / "dist/SHA256SUMS").read_text(), "".join(sums))
