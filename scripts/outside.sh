@@ -44,12 +44,8 @@ make_package() {
     cp Cargo.lock "$1/"
 }
 
-# What llama.cpp's build left here, by Cargo's own means: a build script can be overridden by its `links` key.
 bindings=()
-newest=$(find "$target/debug/build" -path '*/llama-cpp-sys-2-*/out/bindings.rs' 2>/dev/null | head -n 1) || true
-if [ -n "$newest" ]; then
-    bindings=(--config "target.$(rustc -vV | sed -n 's/^host: //p').llama.rustc-env.OUT_DIR='$(dirname "$newest")'")
-fi
+if found=$(scripts/llama-bindings.sh 2>/dev/null); then bindings=(--config "$found"); fi
 
 check() {
     local package=$1 begin=$SECONDS

@@ -90,17 +90,16 @@ failpoints() {
 # With all members beside it, so that they are built with the features of the suite above.
 proofs() { run cargo test --workspace --test proofs; }
 
-# Each feature alone compiles. What needs llama.cpp takes the bindings from the build above, by Cargo's own means (a build script
-# can be overridden by its `links` key): other features elsewhere would otherwise compile llama.cpp a second time.
+# Each feature alone compiles. What needs llama.cpp takes the bindings from the build above.
 features() {
-    local feature out
+    local feature bindings
     run cargo check -p madang-actors || return 1
     run cargo check -p madang --no-default-features || return 1
     for feature in $(features_of_madang); do
         local chosen=(-p madang --no-default-features --features "$feature")
         if needs_llama "$feature"; then
-            out=$(bindings_folder) || return 1
-            chosen+=(--config "target.$(rustc -vV | sed -n 's/^host: //p').llama.rustc-env.OUT_DIR='$out'")
+            bindings=$(scripts/llama-bindings.sh) || return 1
+            chosen+=(--config "$bindings")
         fi
         run cargo check "${chosen[@]}" || return 1
     done
@@ -148,13 +147,6 @@ needs_llama() {
 # The names under [features] in Cargo.toml, but for `default`.
 features_of_madang() {
     sed -n '/^\[features\]/,/^\[/p' Cargo.toml | sed -n 's/^\([a-z][a-z0-9-]*\) *=.*/\1/p' | grep -vx default
-}
-
-# Where the newest build of llama.cpp left its bindings.
-bindings_folder() {
-    local newest
-    newest=$(ls -t "$target"/debug/build/llama-cpp-sys-2-*/out/bindings.rs | head -n 1) || return 1
-    (cd "$(dirname "$newest")" && pwd)
 }
 
 examples() { run scripts/run-examples.sh; }
