@@ -212,36 +212,43 @@ hide_successes() {
         true
 }
 
-# What a suite cannot do without and not every machine has.
-missing_command() {
+# What a suite cannot do without and not every machine has, in a sentence that says what to do.
+what_is_missing() {
+    local name
     case $1 in
     browser)
-        if [ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null; then
-            if ! command -v npm >/dev/null; then echo npm; elif [ -z "$(chromium_path)" ]; then echo chromium; fi
-        else
-            echo "node (20 or newer)"
+        if ! [ "$(node --version 2>/dev/null | sed -E 's/^v([0-9]+).*/\1/')" -ge 20 ] 2>/dev/null; then
+            lacks "node (20 or newer)" "install it"
         fi
+        command -v npm >/dev/null || lacks npm "install it"
+        [ -n "$(chromium_path)" ] || lacks chromium "run scripts/setup.sh browser"
         ;;
     clients)
-        local name
-        for name in npm node python3 curl; do command -v $name >/dev/null || { echo $name && return; }; done
-        python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || echo "python3 (3.11 or newer, with venv)"
-        is_new_node || [ "$(uname -sm)" = "Linux x86_64" ] || echo "node (22.19 or newer)"
+        for name in npm node python3 curl; do command -v $name >/dev/null || lacks $name "run scripts/setup.sh clients"; done
+        has_python || lacks "python3 (3.11 or newer, with venv)" "install it"
+        is_new_node || [ "$(uname -sm)" = "Linux x86_64" ] || lacks "node (22.19 or newer)" "install it"
         ;;
     packages)
-        local name
         for name in npm node curl readelf dpkg-shlibdeps lintian qemu-x86_64; do
-            command -v $name >/dev/null || { echo "$name: scripts/setup.sh packages" && return; }
+            command -v $name >/dev/null || lacks $name "run scripts/setup.sh packages"
         done
-        python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || echo "python3 (3.11 or newer, with venv)"
-        [ -e "$(scripts/packages-folder.sh)/complete" ] || echo "small Debian: scripts/setup.sh packages"
-        [ "$(id -u)" -eq 0 ] || echo "right to install a Debian package: be root"
+        has_python || lacks "python3 (3.11 or newer, with venv)" "install it"
+        [ -e "$(scripts/packages-folder.sh)/complete" ] || lacks "a small Debian in the cache" "run scripts/setup.sh packages"
+        [ "$(id -u)" -eq 0 ] || lacks "the right to install a Debian package" "be root"
         ;;
-    templates) [ -e "$(scripts/templates-folder.sh)/complete" ] || echo "chat templates of others: scripts/setup.sh templates" ;;
-    format) cargo fmt --version >/dev/null 2>&1 || echo "cargo fmt" ;;
-    lint) cargo clippy --version >/dev/null 2>&1 || echo "cargo clippy" ;;
+    templates) [ -e "$(scripts/templates-folder.sh)/complete" ] || lacks "the chat templates of others" "run scripts/setup.sh templates" ;;
+    format) cargo fmt --version >/dev/null 2>&1 || lacks "cargo fmt" "run scripts/setup.sh lints" ;;
+    lint) cargo clippy --version >/dev/null 2>&1 || lacks "cargo clippy" "run scripts/setup.sh lints" ;;
     esac
 }
+
+# lacks THING REMEDY
+lacks() {
+    printf 'this machine lacks %s: %s\n' "$1" "$2"
+    exit # the subshell that asks
+}
+
+has_python() { python3 -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
 report=()
 failed=0
@@ -251,13 +258,13 @@ note() { report+=("$(printf '%-12s %7s  %s' "$1" "$2" "$3")"); }
 suite() {
     local name=$1 begin=$SECONDS missing
     printf '\n== %s\n' "$name"
-    missing=$(missing_command "$name")
+    missing=$(what_is_missing "$name")
     if [ -n "$missing" ] && [ -n "${NO_SKIP:-}" ]; then
         failed=1
-        echo "FAILED: $name: this machine has no \`$missing\`"
+        echo "FAILED: $name: $missing"
         note "$name" - FAILED
     elif [ -n "$missing" ]; then
-        echo "SKIPPED: this machine has no \`$missing\`"
+        echo "SKIPPED: $missing"
         note "$name" - "SKIPPED"
     elif "$name" 2>&1 | tee "$logs/$name.log" | hide_successes; then
         note "$name" $((SECONDS - begin)) ok
