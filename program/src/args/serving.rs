@@ -193,8 +193,8 @@ pub(crate) struct TokenAdd {
     /// A service that acts for many users, each below this prefix: PREFIX/user.
     #[arg(long, value_name = "PREFIX", value_parser = prefix)]
     pub(crate) service: Option<ServicePrefix>,
-    /// The header in which the service names its user, Madang-User or X-OpenWebUI-User-Id. The
-    /// other one is ignored.
+    /// The header in which the service names its user, Madang-User or X-OpenWebUI-User-Id. A
+    /// request with the other one is refused.
     #[arg(long, value_name = "HEADER", value_parser = user_header, default_value = "Madang-User", conflicts_with = "user")]
     pub(crate) user_header: UserHeader,
     /// The name of the token, under which it is listed and removed. Without it, that of the user or
