@@ -3,6 +3,7 @@
 import dataclasses
 import gzip
 import io
+import os
 import pathlib
 import re
 import tarfile
@@ -20,6 +21,9 @@ HERE = ROOT / "packaging"
 # 2020-01-01, the time of every file in a package, so that the same input gives the same bytes. Zip files know no time
 # before 1980.
 TIME = 1577836800
+
+# Compressing a debug program takes most of the time of the tests, and says nothing about a release.
+IS_QUICK = bool(os.environ.get("MADANG_QUICK_PACKAGES"))
 
 THIRD_PARTY = "THIRD-PARTY.txt"
 
@@ -55,7 +59,7 @@ class Contents:
 def tar_gz(files: dict[str, tuple[bytes, int]]) -> bytes:
     """Returns a compressed archive of these files, each with its bytes and its mode."""
     archive = io.BytesIO()
-    compressed = gzip.GzipFile(fileobj=archive, mode="wb", mtime=TIME)
+    compressed = gzip.GzipFile(fileobj=archive, mode="wb", mtime=TIME, compresslevel=1 if IS_QUICK else 9)
     with compressed, tarfile.open(fileobj=compressed, mode="w") as tar:
         for name, (content, mode) in files.items():
             entry = tarfile.TarInfo(name)
@@ -74,5 +78,5 @@ def zipped(files: dict[str, tuple[bytes, int]]) -> bytes:
             entry.external_attr = (0o100000 | mode) << 16
             entry.create_system = 3
             entry.compress_type = zipfile.ZIP_DEFLATED
-            zip_file.writestr(entry, content)
+            zip_file.writestr(entry, content, compresslevel=1 if IS_QUICK else 6)
     return archive.getvalue()

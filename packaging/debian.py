@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 
 from binary import Binary
-from contents import HERE, TIME, Contents
+from contents import HERE, IS_QUICK, TIME, Contents
 from refusal import RefusedError
 
 FOLDER = HERE / "debian"
@@ -40,7 +40,8 @@ def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.
         for script in SCRIPTS:
             place(tree / "DEBIAN" / script, (FOLDER / script).read_bytes(), 0o755)
         package = out / f"madang_{contents.version}-1_{binary.platform.deb}.deb"
-        run(["dpkg-deb", "--root-owner-group", "-Zxz", "--build", str(tree), str(package)], tree)
+        level = "-z1" if IS_QUICK else "-z6"
+        run(["dpkg-deb", "--root-owner-group", "-Zxz", level, "--build", str(tree), str(package)], tree)
     return [package]
 
 

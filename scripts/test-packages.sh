@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Makes every package of a finished binary, installs each in a clean folder, and asks the installed program one question. Prints the
 # seconds from the installation to the answer and the size of each package, and fails above the aims.
+# With MADANG_QUICK_PACKAGES=1 the packages are compressed less, which saves most of the time with a debug program.
 #
 # usage: scripts/test-packages.sh BINARY [TEST..]     tests as unittest names them, such as test_wheel
 #

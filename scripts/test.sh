@@ -160,7 +160,7 @@ commands() { run scripts/run-commands.sh; }
 packages() {
     local program
     program=$(cd "$target/debug" && pwd)/madang
-    run scripts/test-packages.sh "$program"
+    MADANG_QUICK_PACKAGES=1 run scripts/test-packages.sh "$program"
 }
 
 # The page: its pure parts in Node, then the whole in a browser, served by the mock and by the program that is built above.
