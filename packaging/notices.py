@@ -75,7 +75,7 @@ def texts_of(crate: dict) -> list[str]:
 
 def files_in(folder: pathlib.Path, pattern: str) -> list[pathlib.Path]:
     """Returns the files that match a pattern, in the same order on every system."""
-    return sorted(file for file in folder.glob(pattern) if file.is_file())
+    return sorted((file for file in folder.glob(pattern) if file.is_file()), key=lambda file: file.as_posix())
 
 
 def read(file: pathlib.Path) -> str:
