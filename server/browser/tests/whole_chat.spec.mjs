@@ -292,7 +292,7 @@ test("the same words typed once more are found once", async ({ page, serve }) =>
   await expect(chats(page).locator("mark")).toHaveCount(1);
 });
 
-test("a search that fails leaves the titles that are found", async ({ page, serve }) => {
+test("a search that fails says so, and leaves the titles that are found", async ({ page, serve }) => {
   const server = await serve([says("Yes.")]);
   await fillChat(server, "c", ["about boats"]);
   await enter(page, server);
@@ -300,6 +300,41 @@ test("a search that fails leaves the titles that are found", async ({ page, serv
   await page.getByRole("searchbox", { name: "Search" }).fill("boats");
   await expect.poll(() => refused.seen).toBe(1);
   await expect(chats(page).getByRole("link")).toHaveText(/about boats/);
+  await page.getByRole("searchbox", { name: "Search" }).fill("ships");
+  await expect.poll(() => refused.seen).toBe(2);
+  await expect(page.locator(".toast")).toHaveCount(2);
+  await expect(chats(page).getByText("Nothing found.")).toBeHidden();
+});
+
+test("older hits are asked for once at a time, and again after a failure", async ({ page, serve }) => {
+  await enter(page, await serve([]));
+  const hit = (match) => ({ session: "c", title: "c", turn: "t", seq: 1, at: 0, role: "user", before: "", match, after: "" });
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  const answers = [
+    { json: { hits: [hit("new")], next: "cursor" } },
+    { status: 429, contentType: "application/problem+json", body: "{}" },
+    { json: { hits: [hit("old")], next: null } },
+  ];
+  const asked = [];
+  await page.route("**/v1/search", async (route) => {
+    const answer = answers[asked.length];
+    asked.push(route.request().postDataJSON().after);
+    if (asked.length > 2) await held;
+    await route.fulfill(answer ?? answers[2]);
+  });
+  await page.getByRole("searchbox", { name: "Search" }).fill("boats");
+  const older = chats(page).getByRole("button");
+  const hits = chats(page).locator("mark");
+  await expect(hits).toHaveText(["new"]);
+  await older.click();
+  await expect(page.locator(".toast")).toHaveCount(1);
+  await older.click();
+  await older.click();
+  release();
+  await expect(hits).toHaveText(["new", "old"]);
+  await expect(older).toBeHidden();
+  expect(asked).toEqual([undefined, "cursor", "cursor"]);
 });
 
 test("chats that begin with the same words have the time of their beginning", async ({ page, serve }) => {

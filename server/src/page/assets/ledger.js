@@ -42,7 +42,7 @@ export class LedgerView {
 				"div.scroll",
 				{ tabindex: "0" },
 				el(
-					"div.sheet.broad",
+					"div.sheet",
 					el("p.lead", t("ledger.lead"), " ", el("a", { href: linkTo(session) }, t("ledger.back"))),
 					this.#standing,
 					el("div.tools", el("div.filters", { role: "group", "aria-label": t("ledger.filters") }, filters), tool),
@@ -103,10 +103,7 @@ export class LedgerView {
 
 	#draw() {
 		const rows = this.#visible();
-		if (!rows.length) {
-			this.#body.replaceChildren(el("div.empty", el("p", t(this.#rows.size ? "ledger.none_of_these" : "ledger.empty"))));
-			return;
-		}
+		if (!rows.length) return this.#body.replaceChildren(el("div.empty", el("p", t(this.#rows.size ? "ledger.none_of_these" : "ledger.empty"))));
 		const more = this.#next && button("ledger.more", () => this.#load());
 		this.#body.replaceChildren(...rows.map((row) => this.#row(row)), more ?? "");
 	}

@@ -187,7 +187,7 @@ export class ChatSession extends EventTarget {
 			const given = await persist(attempt, { onWait });
 			if (given) this.#reduce({ type: "local_accepted", key, turn: given.turn });
 		} catch (error) {
-			this.#reduce({ type: "local_refused", key, problem: { name: error.name, status: error.status, body: error.body } });
+			this.#reduce({ type: "local_refused", key, problem: error });
 		}
 		this.#remember();
 	}

@@ -1,7 +1,8 @@
 // The side of the page: chats with a search, the inbox, and what a person sets for this browser.
 
 import { call, linkTo, segment } from "./api.js";
-import { announce, arrange, button, el, icon, iconButton, isTouched, put } from "./dom.js";
+import { announce, arrange, button, el, icon, iconButton, isTouched, put, toast } from "./dom.js";
+import { failure } from "./entries.js";
 import { showKeys } from "./keys.js";
 import { ofBrowser } from "./storage.js";
 import { LANGUAGES, ago, clock, spoken, t } from "./texts.js";
@@ -62,11 +63,9 @@ export class Sidebar {
 			const found = sessions.filter((chat) => !this.#gone.has(chat.session));
 			this.#chats = isOlder ? [...rest, ...found] : [...found, ...rest];
 			if (isOlder || rest.length === 0) this.#next = next;
-			this.#draw();
 			this.#app.titlesChanged();
-		} catch {
-			this.#draw();
-		}
+		} catch {}
+		this.#draw();
 	}
 
 	renamed(id, title) {
@@ -87,7 +86,7 @@ export class Sidebar {
 		this.#query = this.#search.value.trim().toLowerCase();
 		this.#hits.replaceChildren();
 		this.#after = undefined;
-		this.#turn += 1;
+		this.#finding = null;
 		clearTimeout(this.#pause);
 		if (this.#query) this.#pause = setTimeout(() => this.#find(), PAUSE);
 		this.#draw();
@@ -96,14 +95,16 @@ export class Sidebar {
 	#pause = null;
 	/** Where a search goes on; undefined before its answer. */
 	#after;
-	/** The last search; answers to others are late. */
-	#turn = 0;
+	#finding = null;
 
 	/** Asks the server for messages with these words; it looks at a part of the chats at a time. */
 	async #find() {
-		const turn = (this.#turn += 1);
-		const { hits, next } = await call("POST", "v1/search", { body: { text: this.#query, after: this.#after } }).catch(() => ({ hits: [], next: null }));
-		if (turn !== this.#turn) return;
+		if (this.#finding) return;
+		const mine = (this.#finding = {});
+		const { hits, next, error } = await call("POST", "v1/search", { body: { text: this.#query, after: this.#after } }).catch((error) => ({ error }));
+		if (mine !== this.#finding) return;
+		this.#finding = null;
+		if (error) return toast(failure(error));
 		this.#after = next;
 		this.#hits.append(...hits.map((hit) => el("li", el("a", { href: linkTo(hit.session, hit.seq) }, el("span.name", hit.title.trim() || t("nav.untitled")), el("span.aside", hit.before, el("mark", hit.match), hit.after)))));
 		this.#draw();
