@@ -24,6 +24,7 @@ mod byte_budget;
 mod decisions;
 mod ended;
 mod extract;
+mod fork_id;
 mod guard;
 mod heavy;
 mod language;

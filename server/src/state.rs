@@ -75,7 +75,7 @@ impl Shared {
     /// Also returns one if the user creates too many sessions, or if the server is shutting down.
     pub(crate) async fn open_session(&self, user: &UserId, id: &str) -> Result<Session, Problem> {
         let session = session_id(id)?;
-        match self.may_open(user, &session).await? {
+        match self.admit_opening(user, &session).await? {
             Some(session) => Ok(session),
             None => Ok(self.runtime.user_with_id(user).session(session.as_str()).await?),
         }
@@ -86,7 +86,7 @@ impl Shared {
     /// # Errors
     /// Returns the problems of [`open_session`](Self::open_session), but not that of another user's
     /// session.
-    pub(crate) async fn may_open(
+    pub(crate) async fn admit_opening(
         &self,
         user: &UserId,
         session: &SessionId,

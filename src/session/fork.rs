@@ -1,9 +1,9 @@
-//! Forking a chat: a new one that begins with the texts before a turn.
+//! Forking a chat: a new one that begins with the texts before an entry.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use madang_actors::{
-    protocol::{Bound, ChatMessage, Content, Imported, ImportedRole, TurnId},
+    protocol::{Bound, ChatMessage, Content, Imported, ImportedRole, Languages, TurnId, left_out},
     session::{Error, SessionRequest, ViewPage},
 };
 
@@ -21,7 +21,8 @@ pub struct Fork {
     /// The number of calls among the copied texts. They are not copied: what they did stays done,
     /// and their records stay in the chat that was forked.
     pub calls: usize,
-    /// Whether earlier texts were left out, because the limits of an import allow no more.
+    /// Whether the oldest texts were left out, because an import takes no more of them, or because
+    /// a model said them before the user had said anything.
     pub is_cut: bool,
 }
 
@@ -30,12 +31,14 @@ const PAGE_BYTES: usize = 256 * 1024;
 
 impl Session {
     /// Begins a new chat of the same user with the texts of this one: all of them, or those before
-    /// a turn. A person who edits an earlier message, or wants another answer to it, goes on there.
+    /// the entry with this [number](crate::event::ChatMessage::seq). A person who edits an earlier
+    /// message, or wants another answer to it, goes on there.
     ///
     /// Only texts of the user and the models since the last clearing are copied, as an
-    /// [`import`](Self::import) writes them. Calls, approvals, standing approvals and idempotency
-    /// keys are not: what a tool did stays done and recorded here, and the fork ends with a
-    /// [notice](crate::event::Notice::Forked) that says so. This chat is not changed, and its
+    /// [`import`](Self::import) writes them, and none of a turn that the models
+    /// [no longer read](crate::event::Notice::TurnLeftOut). Calls, approvals, standing approvals
+    /// and idempotency keys are not: what a tool did stays done and recorded here, and the fork ends
+    /// with a [notice](crate::event::Notice::Forked) that says so. This chat is not changed, and its
     /// running turn goes on.
     ///
     /// ```
@@ -48,10 +51,9 @@ impl Session {
     ///
     /// let session = runtime.user("kim")?.session("chat-1").await?;
     /// session.send("I am Kim.").await?.text().await?;
-    /// let turn = session.send("A colour?").await?;
-    /// # let id = turn.id();
-    /// # turn.text().await?;
-    /// let fork = session.fork(id, "chat-2").await?;
+    /// session.send("A colour?").await?.text().await?;
+    /// let asked = session.state().await?.messages[2].seq;
+    /// let fork = session.fork(asked, "chat-2").await?;
     /// assert_eq!(fork.messages, 2);
     /// fork.session.send("Another colour?").await?.text().await?;
     /// # Ok(runtime.shutdown().await?)
@@ -59,20 +61,22 @@ impl Session {
     /// ```
     ///
     /// # Errors
-    /// [`Error::UnknownTurn`] if this chat does not show the turn. [`Error::Busy`] if all texts are
-    /// asked for while a turn runs. Otherwise as for [`User::session`](crate::User::session) and
+    /// [`Error::UnknownEntry`] if this chat does not show the entry. [`Error::Busy`] if all texts
+    /// are asked for while a turn runs. Otherwise as for [`User::session`](crate::User::session) and
     /// [`import`](Self::import), but a session that has begun is no error: nothing is written then,
     /// and [`Fork::is_new`] is false.
-    pub async fn fork(&self, before: impl Into<Option<TurnId>>, name: &str) -> Result<Fork, Error> {
+    pub async fn fork(&self, before: impl Into<Option<u64>>, name: &str) -> Result<Fork, Error> {
         let copied = self.texts_before(before.into()).await?;
         let runtime = self.runtime();
         let session = Self::open(runtime, self.user(), name).await?;
-        let Copied { newest_first, calls, is_cut, bytes, asked } = copied;
+        let Copied { newest_first, calls, mut is_cut, bytes, asked, .. } = copied;
         let mut texts = newest_first;
         texts.reverse();
         // A history begins with the user, as an import of one does.
         let begins = texts.iter().position(|text| text.role == ImportedRole::User);
-        let texts = texts.split_off(begins.unwrap_or(texts.len()));
+        let begins = begins.unwrap_or(texts.len());
+        is_cut |= begins > 0;
+        let texts = texts.split_off(begins);
         let language = runtime.languages().choose(None, asked.as_deref()).tag();
         let admission = &runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, self.user(), bytes);
@@ -88,12 +92,12 @@ impl Session {
         Ok(Fork { session, is_new, messages, calls, is_cut })
     }
 
-    /// Collects the texts before a turn from the end of the chat, as many as an import takes.
-    async fn texts_before(&self, before: Option<TurnId>) -> Result<Copied, Error> {
+    /// Collects the texts before an entry from the end of the chat, as many as an import takes.
+    async fn texts_before(&self, before: Option<u64>) -> Result<Copied, Error> {
         let limits = self.runtime().limits();
         let bounds = (limits.max_imported_messages, limits.max_imported_bytes);
         let mut copied = Copied::default();
-        let mut place = before.map_or(Place::Before, Place::After);
+        let mut is_found = before.is_none();
         let mut page = ViewPage::of(PAGE_BYTES);
         let mut is_first = true;
         loop {
@@ -103,39 +107,17 @@ impl Session {
             }
             is_first = false;
             for entry in view.messages.iter().rev() {
-                place = place.of(entry.turn);
-                copied.language_of(entry);
-                if place == Place::Before && !copied.take(entry, bounds) {
+                copied.notes(entry, self.runtime().languages());
+                if is_found && !copied.take(entry, bounds) {
                     return Ok(copied);
                 }
+                is_found |= before == Some(entry.seq);
             }
-            match (view.earlier, place) {
+            match (view.earlier, before) {
                 (Some(first), _) => page = page.before(first),
-                (None, Place::After(turn)) => return Err(Error::UnknownTurn(turn)),
-                (None, Place::Within(_) | Place::Before) => return Ok(copied),
+                (None, Some(before)) if !is_found => return Err(Error::UnknownEntry(before)),
+                (None, _) => return Ok(copied),
             }
-        }
-    }
-}
-
-/// Where a reader is that reads a chat from its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// After this turn.
-    After(TurnId),
-    /// Within it.
-    Within(TurnId),
-    /// Before it.
-    Before,
-}
-
-impl Place {
-    /// Returns the place of the next earlier entry, which is of this turn.
-    fn of(self, turn: TurnId) -> Self {
-        match self {
-            Self::After(before) | Self::Within(before) if turn == before => Self::Within(before),
-            Self::After(before) => Self::After(before),
-            Self::Within(_) | Self::Before => Self::Before,
         }
     }
 }
@@ -147,28 +129,33 @@ struct Copied {
     bytes: usize,
     calls: usize,
     is_cut: bool,
-    /// The user's newest text, whose language the fork has.
+    /// The user's newest text whose language is detected. The fork has that language.
     asked: Option<Arc<str>>,
+    /// The turns whose texts are not copied. Each is said behind its texts.
+    left_out: BTreeSet<TurnId>,
 }
 
 impl Copied {
-    /// Notes the user's newest text.
-    fn language_of(&mut self, entry: &ChatMessage) {
+    /// Notes what an entry says about the fork, whether or not it is copied.
+    fn notes(&mut self, entry: &ChatMessage, languages: &Languages) {
         if let (None, Content::User { text, .. }) = (&self.asked, &entry.content) {
-            self.asked = Some(text.clone());
+            self.asked = languages.detect(text).map(|_| text.clone());
         }
+        self.left_out.extend(left_out(entry));
     }
 
     /// Adds an earlier entry. Returns false if it does not fit within these bounds.
     fn take(&mut self, entry: &ChatMessage, (messages, bytes): (usize, usize)) -> bool {
         let text = match &entry.content {
-            Content::User { text, .. } => Imported::user(text.clone()),
-            Content::Model { text, .. } => Imported::model(text.clone()),
             Content::ToolCall(_) => {
                 self.calls += 1;
                 return true;
             }
             Content::Notice { .. } | Content::Cleared => return true,
+            // In a turn of its own, a text over which a model broke down would be read again.
+            _ if self.left_out.contains(&entry.turn) => return true,
+            Content::User { text, .. } => Imported::user(text.clone()),
+            Content::Model { text, .. } => Imported::model(text.clone()),
         };
         if text.text.trim().is_empty() {
             return true;

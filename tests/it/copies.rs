@@ -1,11 +1,11 @@
-//! A fork begins with the texts before a turn and with nothing else. A whole chat can be read to
+//! A fork begins with the texts before an entry and with nothing else. A whole chat can be read to
 //! keep it elsewhere.
 
 use madang::{
-    Error, IdempotencyKey, Session, SessionId, TurnId, TurnOptions,
+    Error, IdempotencyKey, Session, SessionId, TurnOptions,
     approval::Decision,
     event::{ChatMessage, Content, EventCursor, EventKind, StreamItem},
-    model::Completion,
+    model::{Completion, ModelError},
     session::Imported,
 };
 use madang_testing::{HandScript, Probe, model_pair};
@@ -28,22 +28,27 @@ impl Chat {
         Self { test, script, session }
     }
 
-    /// Sends a text, which the model answers with this.
-    async fn said(&mut self, text: &str, answer: &str) -> TurnId {
+    /// The number of the user's last text.
+    async fn asked(&self) -> u64 {
+        let messages = self.session.state().await.unwrap().messages;
+        let is_users = |entry: &&ChatMessage| matches!(entry.content, Content::User { .. });
+        messages.iter().rfind(is_users).unwrap().seq
+    }
+
+    /// Sends a text, which the model answers with this. Returns the number of the text.
+    async fn said(&mut self, text: &str, answer: &str) -> u64 {
         let key = IdempotencyKey::new(text).ok();
         let options = TurnOptions { key, ..TurnOptions::default() };
         let turn = self.session.send_with(text, options).await.unwrap();
-        let id = turn.id();
         self.script.next().await.say(answer);
         turn.ended().await.unwrap();
-        id
+        self.asked().await
     }
 
     /// Sends a text, for which the model calls a tool that a person allows for ever.
-    async fn saved(&mut self, text: &str) -> TurnId {
+    async fn saved(&mut self, text: &str) {
         let mut probe = Probe::new(self.session.subscribe());
         let turn = self.session.send(text).await.unwrap();
-        let id = turn.id();
         let call = wanted("save", &json!({ "name": text }));
         let calls = Completion { tool_calls: vec![call], ..Completion::default() };
         self.script.next().await.finish(calls);
@@ -51,7 +56,6 @@ impl Chat {
         self.session.decide(&request, Decision::ApproveAlways).await.unwrap();
         self.script.next().await.say("saved");
         turn.ended().await.unwrap();
-        id
     }
 }
 
@@ -72,7 +76,7 @@ async fn words(session: &Session) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_fork_has_the_texts_before_a_turn_and_none_of_its_calls_keys_and_approvals() {
+async fn a_fork_has_the_texts_before_an_entry_and_no_calls_keys_and_approvals() {
     let mut chat = Chat::new().await;
     chat.said("one", "1").await;
     chat.saved("two").await;
@@ -104,7 +108,7 @@ async fn a_fork_has_the_texts_before_a_turn_and_none_of_its_calls_keys_and_appro
 }
 
 #[tokio::test]
-async fn a_chat_is_forked_at_its_first_turn_its_end_and_not_at_a_turn_that_it_does_not_show() {
+async fn a_chat_is_forked_at_its_first_entry_its_end_and_at_none_that_it_does_not_show() {
     let mut chat = Chat::new().await;
     let first = chat.said("one", "1").await;
     let fork = chat.session.fork(first, "first").await.unwrap();
@@ -114,7 +118,10 @@ async fn a_chat_is_forked_at_its_first_turn_its_end_and_not_at_a_turn_that_it_do
     chat.session.clear().await.unwrap();
     for name in ["first", "gone"] {
         let refused = chat.session.fork(first, name).await;
-        assert!(matches!(refused, Err(Error::UnknownTurn(turn)) if turn == first), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::UnknownEntry(entry)) if entry == first),
+            "{refused:?}"
+        );
     }
     let user = chat.test.runtime.user("kim").unwrap();
     assert!(
@@ -132,11 +139,28 @@ async fn a_fork_before_a_running_turn_leaves_it_running_and_one_of_all_texts_is_
     let completion = chat.script.next().await;
     let refused = chat.session.fork(None, "whole").await;
     assert!(matches!(refused, Err(Error::Busy)), "{refused:?}");
-    let fork = chat.session.fork(turn.id(), "fork").await.unwrap();
+    let fork = chat.session.fork(chat.asked().await, "fork").await.unwrap();
     assert_eq!(fork.messages, 2);
     assert!(chat.session.state().await.unwrap().is_streaming, "it runs");
     completion.say("2");
     turn.ended().await.unwrap();
+    chat.test.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_fork_is_forked_before_any_of_the_entries_that_it_begins_with() {
+    let mut chat = Chat::new().await;
+    chat.said("one", "1").await;
+    chat.said("two", "2").await;
+    let copy = chat.session.fork(None, "copy").await.unwrap().session;
+    let entries = copy.state().await.unwrap().messages;
+    for (at, entry) in entries.iter().enumerate() {
+        let fork = copy.fork(entry.seq, &format!("fork-{at}")).await.unwrap();
+        assert_eq!(fork.messages, at);
+        let mut expected = words(&copy).await[..at].to_vec();
+        expected.push("Forked".to_owned());
+        assert_eq!(words(&fork.session).await, expected);
+    }
     chat.test.shutdown().await;
 }
 
@@ -150,6 +174,44 @@ async fn a_fork_of_a_long_chat_has_its_newest_texts_and_says_so() {
     assert_eq!((fork.messages, fork.is_cut), (200, true));
     let words = words(&fork.session).await;
     assert_eq!((&*words[0], words.len()), ("user 1 false false", 201));
+    chat.test.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_fork_whose_chat_begins_with_a_text_of_a_model_says_that_it_is_left_out() {
+    let mut chat = Chat::new().await;
+    let history = vec![Imported::model("Welcome."), Imported::user("hi")];
+    chat.session.import(history).await.unwrap();
+    chat.said("one", "1").await;
+    let fork = chat.session.fork(None, "fork").await.unwrap();
+    assert_eq!((fork.messages, fork.is_cut), (3, true));
+    assert_eq!(words(&fork.session).await[0], "user hi false false");
+    chat.test.shutdown().await;
+}
+
+#[tokio::test]
+async fn a_fork_has_no_text_of_a_turn_that_the_model_no_longer_reads() {
+    let mut chat = Chat::new().await;
+    chat.said("one", "1").await;
+    let turn = chat.session.send("boom").await.unwrap();
+    chat.script.next().await.fail(ModelError::KILLED_ENGINE);
+    turn.ended().await.unwrap();
+    chat.said("two", "2").await;
+    let fork = chat.session.fork(None, "fork").await.unwrap();
+    let expected = [
+        "user one false false",
+        "model 1 false",
+        "user two false false",
+        "model 2 false",
+        "Forked",
+    ];
+    assert_eq!((fork.messages, fork.is_cut), (4, false));
+    assert_eq!(words(&fork.session).await, expected);
+    // The notice of the turn is behind the entry before which it is forked.
+    let entries = chat.session.state().await.unwrap().messages;
+    let notice = entries.iter().find(|entry| word(entry) == "TurnLeftOut").unwrap();
+    let fork = chat.session.fork(notice.seq, "before").await.unwrap();
+    assert_eq!(words(&fork.session).await, ["user one false false", "model 1 false", "Forked"]);
     chat.test.shutdown().await;
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::{
     port::StoreError,
-    protocol::{CallId, Effect, InvalidId, LimitExceeded, SessionId, TurnId},
+    protocol::{CallId, Effect, InvalidId, LimitExceeded, SessionId},
 };
 
 /// A reason why a request was refused. Nothing has changed, with two exceptions:
@@ -85,9 +85,10 @@ pub enum Error {
     /// another session.
     #[error("the key belongs to another call: {0}")]
     OtherCall(CallId),
-    /// The chat does not show this turn: it never began here, or the chat was cleared since.
-    #[error("this chat has no turn {0}")]
-    UnknownTurn(TurnId),
+    /// The chat does not show the entry with this number: it never came, or the chat was cleared
+    /// since.
+    #[error("this chat has no entry {0}")]
+    UnknownEntry(u64),
     /// No turn runs that could be dismissed.
     #[error("no turn is running")]
     NoTurn,

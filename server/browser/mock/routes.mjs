@@ -76,17 +76,23 @@ export const ROUTES = [
     response.writeHead(200, { ...SAFE, "content-type": "text/markdown; charset=utf-8" });
     return response.end([`# ${titleOf(chat)}`, ...messages.map((message) => `**${message.role}**\n\n${message.text ?? message.name ?? ""}`)].join("\n\n"));
   }],
-  ["POST", "/v1/sessions/:s/forks", "chat", ({ mock, response, who, chat, given }) => {
+  ["POST", "/v1/sessions/:s/forks", "chat", ({ mock, request, response, who, chat, given }) => {
+    const key = request.headers["idempotency-key"] && `${given.before}:${request.headers["idempotency-key"]}`;
+    const known = mock.store.chats.get(chat.forks.get(key));
+    if (known) return answer(response, 200, { session: known.id, user: who.user, from: chat.id, before: given.before });
     const messages = mock.store.visible(chat);
-    const end = given.before === undefined ? messages.length : messages.findIndex((message) => message.turn === given.before);
+    const end = given.before === undefined ? messages.length : messages.findIndex((message) => message.seq === given.before);
     if (end < 0) throw missing();
     if (given.before === undefined && openTurn(chat)) throw new Refusal(409, "busy", {}, { "retry-after": "1" });
     const fork = mock.store.open(given.id ?? randomUUID(), who.user);
+    if (key) chat.forks.set(key, fork.id);
     const texts = messages.slice(0, end).filter(({ role }) => role === "user" || role === "model");
-    for (const { role, turn, text, ending } of texts) mock.store.append(fork, { id: turn }, role === "user" ? { role, text } : { role, text, ending });
-    mock.store.append(fork, { id: randomUUID() }, { role: "notice", notice: "forked", text: "This chat continues another one. What tools did there stays done." });
+    // As by the server, all that is copied is one turn.
+    const turn = { id: randomUUID() };
+    for (const { role, text, ending } of texts) mock.store.append(fork, turn, role === "user" ? { role, text } : { role, text, ending });
+    mock.store.append(fork, turn, { role: "notice", notice: "forked", text: "This chat continues another one. What tools did there stays done." });
     fork.title = texts[0] ? [...texts[0].text].slice(0, 80).join("") : null;
-    answer(response, 201, { session: fork.id, user: who.user, from: chat.id, before: given.before, messages: texts.length, calls: 0, is_cut: false });
+    return answer(response, 201, { session: fork.id, user: who.user, from: chat.id, before: given.before, messages: texts.length, calls: 0, is_cut: false });
   }],
   ["POST", "/v1/search", "chat", ({ mock, response, who, given }) => {
     const wanted = given.text.trim().toLowerCase();

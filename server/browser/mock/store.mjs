@@ -16,7 +16,7 @@ export class Store {
   }
 
   open(id, user) {
-    const chat = { id, user, opened_at: Date.now(), last_at: Date.now(), entries: [], turns: new Map(), keys: new Map(), standing: [], title: null };
+    const chat = { id, user, opened_at: Date.now(), last_at: Date.now(), entries: [], turns: new Map(), keys: new Map(), forks: new Map(), standing: [], title: null };
     this.chats.set(id, chat);
     return chat;
   }

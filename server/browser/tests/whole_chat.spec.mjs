@@ -89,6 +89,37 @@ test("an answer is given again in a new chat that has what came before", async (
   expect((await ask(server, "v1/sessions")).body.sessions).toHaveLength(2);
 });
 
+test("in a fork, each copied message is edited and answered again by itself", async ({ page, serve }) => {
+  const server = await talked(page, serve, [says("Second."), says("Other."), says("Another hello.")]);
+  await send(page, "two");
+  await expect(log(page).getByText("Second.")).toBeVisible();
+  const { session } = (await ask(server, `v1/sessions/${chatOf(page)}/forks`, { method: "POST", body: {} })).body;
+  const open = async () => {
+    await page.goto(`${server.origin}/#/s/${session}`);
+    await expect(log(page).getByText("Second.")).toBeVisible();
+  };
+  await open();
+  await log(page).locator(".said.user", { hasText: "two" }).getByRole("button", { name: "Edit and resend" }).click();
+  await dialog(page).getByRole("textbox").fill("zwei");
+  await expect(dialog(page).getByRole("button", { name: "Send" })).toBeEnabled();
+  await dialog(page).getByRole("button", { name: "Send" }).click();
+  await soon(async () => expect(await shown(page)).toEqual(["user: hi", "model: Hello.", "user: zwei", "model: Other."]));
+  await open();
+  await log(page).locator(".said.model", { hasText: "Hello." }).getByRole("button", { name: "Answer again" }).click();
+  await soon(async () => expect(await shown(page)).toEqual(["user: hi", "model: Another hello."]));
+});
+
+test("a fork whose answer is lost is found by the second try", async ({ page, serve }) => {
+  const server = await talked(page, serve, [says("Another hello.")]);
+  await fail(page, "POST", "**/forks", { lost: true, times: 1 });
+  const again = log(page).getByRole("button", { name: "Answer again" });
+  await again.click();
+  await expect(page.locator(".toast")).toBeVisible();
+  await again.click();
+  await expect(log(page).getByText("Another hello.")).toBeVisible();
+  expect((await ask(server, "v1/sessions")).body.sessions).toHaveLength(2);
+});
+
 test("a chat is renamed, also to the name that its first message gives", async ({ page, serve }) => {
   await talked(page, serve);
   await menu(page, "Rename");

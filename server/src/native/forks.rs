@@ -1,5 +1,5 @@
-//! Forks chats: a new one with the texts before a turn, for a person who edits an earlier message
-//! or wants another answer to it.
+//! Forks chats: a new one with the texts before a message, for a person who edits that message or
+//! wants another answer to it.
 
 use std::sync::Arc;
 
@@ -8,10 +8,13 @@ use axum::{
     http::{StatusCode, header::LOCATION},
     response::{IntoResponse as _, Response},
 };
-use madang::{IdempotencyKey, SessionId, TurnId, UserId, approval::Digest, session::Fork};
+use madang::{
+    SessionId, UserId,
+    event::{Content, Notice},
+    session::Fork,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::paths;
@@ -21,10 +24,13 @@ use crate::{
         caller::{Caller, session_id},
         scope::TokenScope,
     },
-    extract::{Json, OwnSession, Wishes},
+    extract::{Ids, Json, Wishes},
+    fork_id::fork_id,
     problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
+    surface::takeover,
+    turns::{Supersede, must_rest},
 };
 
 pub(super) fn routes() -> Vec<Route> {
@@ -33,12 +39,10 @@ pub(super) fn routes() -> Vec<Route> {
             .id("forkSession")
             .begins()
             .says(
-                "Begins a new chat with the texts before a turn of this one, or with all of them.",
+                "Begins a new chat with the texts before a message of this one, or with all of them.",
             )
             .header("Idempotency-Key", "Makes the request safe to repeat.")
-            .takes::<ForkBody>(
-                || serde_json::json!({ "before": "0198c5a0-0000-7000-8000-000000000000" }),
-            )
+            .takes::<ForkBody>(|| serde_json::json!({ "before": 3 }))
             .gives::<ForkedSession>(StatusCode::CREATED, "The fork was made.")
             .gives::<ForkedSession>(StatusCode::OK, "The fork was made before under the same key.")
             .refuses(&[ProblemName::Busy]),
@@ -49,72 +53,104 @@ pub(super) fn routes() -> Vec<Route> {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ForkBody {
-    /// The turn whose text and all later ones are left out. If absent, all texts are copied.
-    before: Option<TurnId>,
-    /// The id of the new session. If absent, one is made.
+    /// The `seq` of the message that is left out with all later ones. If absent, all texts are
+    /// copied.
+    before: Option<u64>,
+    /// The id of the new session. If absent, one is made. Under a key, a fork of this id counts as
+    /// the one that the request asks for.
     id: Option<String>,
 }
 
-/// A fork.
+/// A fork. Only the request that made it is told what was copied.
 #[derive(Debug, Serialize, JsonSchema)]
 struct ForkedSession {
     session: String,
     user: UserId,
     /// The chat that was forked.
     from: String,
-    /// The turn before which it was forked.
-    before: Option<TurnId>,
-    /// The number of texts that it begins with. A notice that it is a fork follows them.
+    /// The `seq` of the message before which it was forked.
+    before: Option<u64>,
+    /// What was copied. Absent if the fork was made before.
+    #[serde(flatten)]
+    copied: Option<CopiedTexts>,
+}
+
+/// What a fork begins with.
+#[derive(Debug, Serialize, JsonSchema)]
+struct CopiedTexts {
+    /// The number of texts. A notice that the chat is a fork follows them.
     messages: usize,
     /// The number of calls among them, which were not copied. What they did stays done, and their
     /// records stay in the chat that was forked.
     calls: usize,
-    /// Whether earlier texts were left out, because there are too many.
+    /// Whether the oldest texts were left out, because there are too many, or because they are a
+    /// model's from before the user's first.
     is_cut: bool,
 }
 
 async fn fork(
     State(shared): State<Arc<Shared>>,
     caller: Caller,
-    OwnSession(session): OwnSession,
+    Ids(from): Ids<String>,
     wishes: Wishes,
     Json(ForkBody { before, id }): Json<ForkBody>,
 ) -> Result<Response, Problem> {
-    let (id, may_be_there) = match (id, wishes.key) {
-        (Some(id), _) => (session_id(&id)?, false),
-        (None, Some(key)) => (id_under(session.id(), before, &key), true),
-        (None, None) => (session_id(&Uuid::new_v4().to_string())?, false),
+    let from = session_id(&from)?;
+    let number = before.map_or_else(String::new, |before| before.to_string());
+    let id = match (id, &wishes.key) {
+        (Some(id), _) => session_id(&id)?,
+        (None, Some(key)) => fork_id("fork of", &[from.as_str(), &number, key.as_str()]),
+        (None, None) => session_id(&Uuid::new_v4().to_string())?,
     };
-    shared.may_open(&caller.user, &id).await?;
-    let forked = session.fork(before, id.as_str()).await?;
-    let Fork { session: fork, is_new, messages, calls, is_cut } = forked;
-    let status = match (is_new, may_be_there) {
-        (true, _) => StatusCode::CREATED,
-        (false, true) => StatusCode::OK,
-        (false, false) => {
-            let detail = "The new chat has begun already. Choose another id.";
-            return Err(Problem::new(ProblemName::Busy, detail).not_again().at("/id", detail));
+    let answer = |status, copied| {
+        let location = [(LOCATION, paths::of_session(&id))];
+        let (session, from) = (id.as_str().to_owned(), from.as_str().to_owned());
+        let fork = ForkedSession { session, user: caller.user.clone(), from, before, copied };
+        (status, location, json(&fork)).into_response()
+    };
+    // What has become of the chat since then does not matter.
+    let has_key = wishes.key.is_some();
+    let was_made = async || Ok::<_, Problem>(has_key && is_fork(&shared, &caller, &id).await?);
+    if was_made().await? {
+        return Ok(answer(StatusCode::OK, None));
+    }
+    let session = caller.session(&shared.runtime, from.as_str()).await?;
+    if before.is_none() {
+        must_rest(&session, Supersede::Never).await?;
+    }
+    shared.admit_opening(&caller.user, &id).await?;
+    let fork = || session.fork(before, id.as_str());
+    let made = takeover::begins(&shared, &caller.user, &id, fork).await?;
+    match made {
+        Some(Fork { is_new: true, messages, calls, is_cut, session: _ }) => {
+            let copied = CopiedTexts { messages, calls, is_cut };
+            Ok(answer(StatusCode::CREATED, Some(copied)))
         }
-    };
-    let answer = ForkedSession {
-        session: fork.id().as_str().to_owned(),
-        user: caller.user,
-        from: session.id().as_str().to_owned(),
-        before,
-        messages,
-        calls,
-        is_cut,
-    };
-    let location = [(LOCATION, paths::of_session(fork.id()))];
-    Ok((status, location, json(&answer)).into_response())
+        _ if was_made().await? => Ok(answer(StatusCode::OK, None)),
+        Some(_) => {
+            let detail = "The new chat has begun already. Choose another id.";
+            Err(Problem::new(ProblemName::Busy, detail).not_again().at("/id", detail))
+        }
+        None => Err(Problem::busy()),
+    }
 }
 
-/// Returns the id of a fork that is made under a key. The same request gets the same id.
-fn id_under(from: &SessionId, before: Option<TurnId>, key: &IdempotencyKey) -> SessionId {
-    let before = before.map_or_else(String::new, |turn| turn.to_string());
-    let mut hash = Sha256::new().chain_update("fork of\0");
-    for part in [from.as_str(), &before, key.as_str()] {
-        hash = hash.chain_update((part.len() as u64).to_be_bytes()).chain_update(part);
+/// Returns whether the user has a chat of this id that begins as a fork does: its first turn is
+/// what was copied, and a notice of that.
+async fn is_fork(shared: &Shared, caller: &Caller, id: &SessionId) -> Result<bool, Problem> {
+    let found = shared.runtime.user_with_id(&caller.user).find_session(id).await?;
+    let Some(session) = found else { return Ok(false) };
+    let mut entries = session.entries();
+    let mut first = None;
+    while let Some(part) = entries.next().await? {
+        for entry in part {
+            if entry.turn != *first.get_or_insert(entry.turn) {
+                return Ok(false);
+            }
+            if entry.content == (Content::Notice { notice: Notice::Forked }) {
+                return Ok(true);
+            }
+        }
     }
-    SessionId::new(Digest::new(hash.finalize().into()).to_string()).expect("a digest is short")
+    Ok(false)
 }

@@ -124,7 +124,7 @@ impl From<Error> for Problem {
             Error::Foreign(_)
             | Error::Deleted
             | Error::NoTurn
-            | Error::UnknownTurn(_)
+            | Error::UnknownEntry(_)
             | Error::UnknownCall(_) => Self::not_found(),
             Error::Empty => Self::new(ProblemName::Empty, "A text is empty after trimming."),
             Error::TooLong { bytes, max_bytes }

@@ -10,7 +10,8 @@
 //! - Deciding: `approval_id` binds a decision to a call and its digest, and `decided` carries
 //!   decisions out.
 //! - Placing: `forks` finds the chat of a message, and `look_back` reads it from its end. `history`
-//!   collects the texts of a chat, and `takeover` begins a chat with them.
+//!   collects the texts of a chat, and `takeover` begins a chat with those of a client or of another
+//!   chat.
 //! - Answering: `dialogue` begins or finds a turn, decides, and opens the stream of the turn.
 //! - Writing: `speech` begins and ends the texts of a stream, and `spoken` compares them with the
 //!   stored ones. `cut` writes why a stream ended early, and `iso8601` writes moments.

@@ -1,19 +1,59 @@
-//! Begins a chat with a client's history, or with the newest part of it that fits.
+//! Begins a chat with texts: those of another chat, or the newest part of a client's history that
+//! fits.
 
 use std::time::Duration;
 
 use madang::{
-    Error, Session,
+    Error, Session, SessionId, UserId,
     session::{Imported, ImportedRole},
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep};
 
 use crate::{ServerLimits, problem::Problem, state::Shared};
 
-/// How long to wait before looking again at a chat into which another request writes a history.
-const IMPORT_PAUSE: Duration = Duration::from_millis(2);
+/// How long to wait before looking again at a chat whose beginning another request writes.
+const PAUSE: Duration = Duration::from_millis(2);
+
+/// Writes the beginning of a chat. Waits for another try of the same request that is writing it, and
+/// then tries again. Returns `None` if the chat has begun meanwhile.
+///
+/// # Errors
+/// Returns a problem if it cannot be written.
+pub(crate) async fn begins<T, W: Future<Output = Result<T, Error>>>(
+    shared: &Shared,
+    user: &UserId,
+    id: &SessionId,
+    write: impl Fn() -> W,
+) -> Result<Option<T>, Problem> {
+    let until = Instant::now() + shared.limits.supersede_wait;
+    loop {
+        match write().await {
+            Ok(done) => return Ok(Some(done)),
+            Err(Error::HasBegun) => return Ok(None),
+            // A turn that began now would be refused.
+            Err(Error::Busy)
+                if Instant::now() < until && is_being_written(shared, user, id).await? =>
+            {
+                sleep(PAUSE).await;
+            }
+            Err(Error::Busy) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Returns whether a chat is there and busy with something else than a turn.
+async fn is_being_written(shared: &Shared, user: &UserId, id: &SessionId) -> Result<bool, Error> {
+    match shared.runtime.user_with_id(user).find_session(id).await? {
+        Some(session) => Ok(session.turn().await?.is_none()),
+        None => Ok(false),
+    }
+}
 
 /// Imports the newest part of a history that fits. Returns false if the chat has begun meanwhile.
+///
+/// # Errors
+/// Returns a problem if the history cannot be stored.
 pub(crate) async fn import(
     shared: &Shared,
     session: &Session,
@@ -23,22 +63,8 @@ pub(crate) async fn import(
     if newest.is_empty() {
         return Ok(true);
     }
-    let imports = async {
-        loop {
-            match session.import(newest.clone()).await {
-                Ok(_) => return Ok(true),
-                Err(Error::HasBegun) => return Ok(false),
-                // Another try of the request is writing the same. A turn that began now would be
-                // refused.
-                Err(Error::Busy) if session.turn().await?.is_none() => {
-                    sleep(IMPORT_PAUSE).await;
-                }
-                Err(Error::Busy) => return Ok(false),
-                Err(error) => return Err(error.into()),
-            }
-        }
-    };
-    timeout(shared.limits.supersede_wait, imports).await.unwrap_or(Ok(false))
+    let import = || session.import(newest.clone());
+    Ok(begins(shared, session.user(), session.id(), import).await?.is_some())
 }
 
 /// Returns the newest messages of a history within the bounds, beginning with a text of the user.

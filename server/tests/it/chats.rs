@@ -31,9 +31,9 @@ async fn titles(test: &TestServer) -> Vec<String> {
     sessions.map(|chat| chat["title"].as_str().unwrap().to_owned()).collect()
 }
 
-async fn turn_of(test: &TestServer, session: &str, index: usize) -> Value {
+async fn seq_of(test: &TestServer, session: &str, index: usize) -> Value {
     let view = test.get(&format!("/v1/sessions/{session}")).await.ok(200);
-    view["messages"][index]["turn"].clone()
+    view["messages"][index]["seq"].clone()
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -269,17 +269,25 @@ async fn a_search_is_bounded_in_bytes_and_in_its_rate() {
     test.shutdown().await;
 }
 
+/// Forks the chat `s`.
+async fn fork(test: &TestServer, body: Value, key: Option<&str>) -> Answer {
+    let request = Request::post("/v1/sessions/s/forks", &body);
+    let request = key.into_iter().fold(request, |it, key| it.header("idempotency-key", key));
+    test.send(request).await
+}
+
+async fn texts(test: &TestServer, session: &str) -> Vec<String> {
+    let view = test.get(&format!("/v1/sessions/{session}")).await.ok(200);
+    let texts = view["messages"].as_array().unwrap().iter();
+    texts.filter_map(|entry| entry["text"].as_str().map(str::to_owned)).collect()
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_is_forked_before_a_turn_and_a_repeated_request_finds_the_fork() {
+async fn a_chat_is_forked_before_a_message() {
     let test = server().await;
     test.say("s", "And then?").await;
-    let before = turn_of(&test, "s", 2).await;
-    let fork = async |body: Value, key: Option<&str>| {
-        let request = Request::post("/v1/sessions/s/forks", &body);
-        let request = key.into_iter().fold(request, |it, key| it.header("idempotency-key", key));
-        test.send(request).await
-    };
-    let made = fork(json!({ "before": before }), Some("k")).await;
+    let before = seq_of(&test, "s", 2).await;
+    let made = fork(&test, json!({ "before": before }), None).await;
     let answer = made.ok(201);
     let id = answer["session"].as_str().unwrap().to_owned();
     assert_eq!(made.header("location"), Some(&*format!("/v1/sessions/{id}")));
@@ -288,26 +296,101 @@ async fn a_chat_is_forked_before_a_turn_and_a_repeated_request_finds_the_fork() 
         "messages": 2, "calls": 0, "is_cut": false,
     });
     assert_eq!(answer, expected);
-    assert_eq!(fork(json!({ "before": before }), Some("k")).await.ok(200), expected);
-    let other = fork(json!({}), Some("k")).await.ok(201);
-    assert_ne!(other["session"], answer["session"], "it asks for something else");
     let view = test.get(&format!("/v1/sessions/{id}")).await.ok(200);
     let last = view["messages"].as_array().unwrap().last().unwrap().clone();
     assert_eq!((&last["role"], &last["notice"]), (&json!("notice"), &json!("forked")));
     test.say(&id, "And now?").await;
 
-    assert_eq!(fork(json!({ "id": "named" }), None).await.ok(201)["session"], "named");
-    let taken = fork(json!({ "id": "named" }), None).await;
+    assert_eq!(fork(&test, json!({ "id": "named" }), None).await.ok(201)["session"], "named");
+    let taken = fork(&test, json!({ "id": "named" }), None).await;
     assert_eq!((taken.status, &*taken.problem()), (409, "busy"));
-    let nowhere = json!({ "before": "00000000-0000-0000-0000-000000000000" });
     for (body, status, problem) in [
-        (nowhere, 404, "not-found"),
+        (json!({ "before": 99 }), 404, "not-found"),
         (json!({ "before": "x" }), 400, "malformed"),
         (json!({ "id": "." }), 400, "malformed"),
     ] {
-        let refused = fork(body.clone(), None).await;
+        let refused = fork(&test, body.clone(), None).await;
         assert_eq!((refused.status, &*refused.problem()), (status, problem), "{body}");
     }
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_is_forked_before_any_of_the_messages_that_it_begins_with() {
+    let test = server().await;
+    test.say("s", "And then?").await;
+    fork(&test, json!({ "id": "fork" }), None).await.ok(201);
+    let copied = test.get("/v1/sessions/fork").await.ok(200)["messages"].clone();
+    assert_eq!((&copied[2]["text"], &copied[2]["role"]), (&json!("And then?"), &json!("user")));
+    let body = json!({ "id": "again", "before": copied[2]["seq"] });
+    test.post("/v1/sessions/fork/forks", body).await.ok(201);
+    let all = texts(&test, "again").await;
+    assert_eq!(all[..2], ["When shall I sleep?", "Go to bed at ten."]);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fork_that_is_asked_for_again_under_its_key_is_found_as_it_is() {
+    let test = server().await;
+    test.say("s", "And then?").await;
+    let before = seq_of(&test, "s", 2).await;
+    let with_id = json!({ "before": before, "id": "named" });
+    for body in [json!({ "before": before }), with_id] {
+        let made = fork(&test, body.clone(), Some("k")).await.ok(201);
+        let id = made["session"].as_str().unwrap();
+        let found = json!({ "session": id, "user": "kim", "from": "s", "before": before });
+        test.say(id, "And now?").await;
+        let length = texts(&test, id).await.len();
+        let again = fork(&test, body.clone(), Some("k")).await;
+        assert_eq!(again.ok(200), found);
+        assert_eq!(again.header("location"), Some(&*format!("/v1/sessions/{id}")));
+        test.post(&format!("/v1/sessions/{id}/clear"), json!({})).await;
+        assert_eq!(fork(&test, body, Some("k")).await.ok(200), found);
+        assert!(texts(&test, id).await.len() < length, "nothing is written");
+    }
+    let other = fork(&test, json!({}), Some("k")).await.ok(201);
+    assert_eq!(other["messages"], 4, "it asks for something else");
+    // What has become of the chat that was forked does not matter.
+    test.post("/v1/sessions/s/clear", json!({})).await;
+    assert_eq!(fork(&test, json!({}), Some("k")).await.ok(200)["session"], other["session"]);
+    fork(&test, json!({ "before": before }), Some("k")).await.ok(200);
+    assert_eq!(test.send(delete("/v1/sessions/s")).await.status, 204);
+    assert_eq!(fork(&test, json!({}), Some("k")).await.ok(200)["session"], other["session"]);
+    assert_eq!(fork(&test, json!({}), Some("new")).await.status, 404);
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_that_is_no_fork_is_not_found_under_a_key() {
+    let test = server().await;
+    test.open("other").await;
+    test.say("other", "Hello.").await;
+    let taken = fork(&test, json!({ "id": "other" }), Some("k")).await;
+    assert_eq!((taken.status, &*taken.problem()), (409, "busy"));
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_requests_at_once_under_one_key_make_one_fork() {
+    let store = MemoryStore::new();
+    let test = Setup::over(says("a"), store.clone()).start().await;
+    for id in ["s", "fork"] {
+        test.open(id).await;
+    }
+    test.say("s", "hello").await;
+    let paused = store.pause().await;
+    let ask = || fork(&test, json!({ "id": "fork" }), Some("k"));
+    // One of them writes, and the other finds that it does.
+    let (one, other, ()) = tokio::join!(ask(), ask(), async {
+        for _ in 0..50 {
+            test.get("/healthz").await;
+        }
+        drop(paused);
+    });
+    let mut statuses = [one.status, other.status];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 201], "{} {}", one.text(), other.text());
+    assert_eq!(texts(&test, "fork").await[..2], ["hello", "a"]);
     test.shutdown().await;
 }
 
@@ -337,7 +420,9 @@ async fn a_running_turn_goes_on_beside_a_new_title_a_search_an_export_and_a_fork
     is_ok(test.send(patch("/v1/sessions/s", &json!({ "title": "a" }))).await, 200);
     is_ok(test.post("/v1/search", json!({ "text": "hello" })).await, 200);
     is_ok(test.get("/v1/sessions/s/export").await, 200);
-    is_ok(test.post("/v1/sessions/s/forks", json!({ "before": begun["turn"] })).await, 201);
+    let asked = test.get("/v1/sessions/s").await.ok(200)["messages"][0].clone();
+    assert_eq!(asked["turn"], begun["turn"]);
+    is_ok(test.post("/v1/sessions/s/forks", json!({ "before": asked["seq"] })).await, 201);
     is_ok(test.post("/v1/sessions/s/forks", json!({})).await, 409);
     is_ok(test.send(delete("/v1/sessions/s")).await, 409);
     completion.say("hi");

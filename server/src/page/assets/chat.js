@@ -1,6 +1,6 @@
 // One chat on the screen: its entries, its state, the bars above the text box, and the box.
 
-import { call, linkTo, serverNow } from "./api.js";
+import { call, linkTo, newId, serverNow } from "./api.js";
 import { Composer } from "./composer.js";
 import { announce, arrange, button, confirmed, copy, el, icon, put, toast } from "./dom.js";
 import { draw, failure, stateOfCall } from "./entries.js";
@@ -105,8 +105,7 @@ export class ChatView {
 		arrange(this.#log, nodes);
 		this.#reach(all);
 		this.#drawBars();
-		const stop = this.#session?.state.stop;
-		this.composer.update({ isRunning: this.isRunning, isStopping: Boolean(stop) });
+		this.composer.update({ isRunning: this.isRunning, isStopping: Boolean(this.#session?.state.stop) });
 		if (this.#isAtEnd) this.#toEnd();
 	}
 
@@ -137,16 +136,20 @@ export class ChatView {
 		this.#draw();
 	}
 
-	#asked(turn) {
-		return this.#session.state.entries.findLast((entry) => entry.kind === "user" && (!turn || entry.turn === turn))?.text;
+	/** The last question before this row, or of all. */
+	#asked(row) {
+		const { entries } = this.#session.state;
+		const end = row && entries.findIndex(({ key }) => key === row.key);
+		return entries.slice(0, end).findLast(({ kind }) => kind === "user");
 	}
 
-	/** Sends a text in a new chat that begins with what came before a turn. */
-	async #fork(before, text) {
+	/** Sends a text in a new chat that begins with what came before a message. */
+	async #fork({ cursor }, text) {
 		if (this.#isForking) return;
 		this.#isForking = true;
 		try {
-			const { session } = await call("POST", `${this.#session.path}/forks`, { body: { before } });
+			const { session } = await call("POST", `${this.#session.path}/forks`, { key: this.#forkKey, body: { before: parseInt(cursor) } });
+			this.#forkKey = newId();
 			this.#app.send(text, session);
 		} catch (error) {
 			toast(failure(error));
@@ -154,16 +157,21 @@ export class ChatView {
 		this.#isForking = false;
 	}
 
+	/** Lasts until an answer comes, so that a lost one leaves no second fork. */
+	#forkKey = newId();
 	#isForking = false;
 
 	#acts = {
 		copy: ({ text }) => copy(text),
-		edit: async ({ turn, text }) => {
-			const field = el("textarea", { rows: "4", value: text, "aria-label": t("composer.label") });
-			if ((await confirmed("fork", {}, field)) && field.value.trim()) this.#fork(turn, field.value);
+		edit: async (row) => {
+			const field = el("textarea", { rows: "4", value: row.text, "aria-label": t("composer.label") });
+			if ((await confirmed("fork", {}, field)) && field.value.trim()) this.#fork(row, field.value);
 		},
-		again: ({ turn }) => this.#fork(turn, this.#asked(turn)),
-		retry: () => this.#session.send(this.#asked()),
+		again: (row) => {
+			const asked = this.#asked(row);
+			if (asked) this.#fork(asked, asked.text);
+		},
+		retry: () => this.#session.send(this.#asked().text),
 		takeBack: (key) => this.#session.takeBack(key),
 		editAgain: (key) => this.composer.restore(this.#session.takeBack(key)),
 		clear: () => this.clear(),
@@ -202,13 +210,17 @@ export class ChatView {
 		} else if (stop) {
 			bars.push(el("div.bar", { "data-bar": "stopping" }, icon("stop"), el("p", t("stop.ending"))));
 		}
-		const question = this.#session && this.#app.questions.ofSession(this.#session.id);
+		const question = this.#question();
 		if (question && !stop) bars.push(this.#questionBar(question));
 		// The same bar keeps its focus.
 		const names = (list) => [...list].map((bar) => bar.dataset.bar).join(" ");
 		if (names(bars) === names(this.#bars.children)) return;
 		this.#bars.replaceChildren(...bars);
 		this.#beat();
+	}
+
+	#question() {
+		return this.#session && this.#app.questions.ofSession(this.#session.id);
 	}
 
 	#questionBar(question) {
@@ -227,7 +239,7 @@ export class ChatView {
 		const { stop } = this.#session?.state ?? {};
 		const left = this.#bars.querySelector("[data-bar=stop] .left");
 		if (left && stop) left.textContent = span(stop.until - Date.now());
-		const question = this.#session && this.#app.questions.ofSession(this.#session.id);
+		const question = this.#question();
 		const asked = this.#bars.querySelector(".asked .left");
 		if (asked && question) asked.textContent = t("ask.left", { time: span(question.expires_at - serverNow()) });
 		const next = this.#banner.querySelector(".next");
@@ -254,8 +266,7 @@ export class ChatView {
 	#drawBanner(connection) {
 		if (!["waiting", "connecting", "refused"].includes(connection.is)) return;
 		const why = connection.is === "refused" ? "refused" : (connection.why ?? "network");
-		const isSame = this.#banner.firstElementChild?.dataset.why === why;
-		if (!isSame) {
+		if (this.#banner.firstElementChild?.dataset.why !== why) {
 			const again = button("state.try_now", () => this.#app.tryNow());
 			this.#banner.replaceChildren(el("div", { "data-why": why }, icon("warn"), el("p", t(`state.${why}`), " ", el("span.next", { "aria-hidden": "true" })), again));
 		}
