@@ -5,18 +5,16 @@
 
 use std::sync::Arc;
 
-use madang::{Error, Session, SessionId, TurnOptions, approval::Digest, event::ChatMessage};
-use sha2::{Digest as _, Sha256};
+use madang::{Error, Session, SessionId, TurnOptions, event::ChatMessage};
 
 use super::{
     body::Said,
-    history::{said_in, text_bytes},
     look_back::{Found, LookBack},
-    takeover::import,
+    takeover,
 };
 use crate::{
     auth::caller::Caller,
-    heavy,
+    fork_id::fork_id,
     problem::Problem,
     state::Shared,
     turns::{self, BegunTurn, Supersede},
@@ -102,10 +100,8 @@ enum Belongs {
 /// The beginning of a fork.
 struct Cut {
     /// The chat that is forked.
-    from: SessionId,
-    /// The newest texts before the message that is changed.
-    before: Vec<ChatMessage>,
-    /// That message as it is stored.
+    from: Session,
+    /// The message that is changed, as it is stored.
     message: ChatMessage,
 }
 
@@ -131,10 +127,7 @@ async fn find(
         if is_told(&found, sent, at == 0) {
             return Ok((newest, Belongs::In(chat)));
         }
-        let (message, before) = found.into_parts();
-        let before = pages.before(before, &shared.limits).await?;
-        let from = chat.id().clone();
-        return Ok((newest, Belongs::Fork(Cut { from, before, message })));
+        return Ok((newest, Belongs::Fork(Cut { from: chat, message: found.message })));
     }
     match sent {
         Sent::Named | Sent::Again if is_cut => {
@@ -160,23 +153,17 @@ const fn is_told(found: &Found, sent: Sent, in_newest: bool) -> bool {
 async fn fork(
     shared: &Shared,
     caller: &Caller,
-    Cut { from, before, message }: Cut,
+    Cut { from, message }: Cut,
     text: &str,
 ) -> Result<Session, Problem> {
-    let id = fork_id(&from, &message, text);
-    let history = heavy::run(text_bytes(&before), move || said_in(&before)).await;
-    let session = shared.open_session(&caller.user, id.as_str()).await?;
-    import(shared, &session, &history).await?;
-    Ok(session)
-}
-
-/// Returns the id of a fork. Two equal requests at once get the same id.
-fn fork_id(from: &SessionId, message: &ChatMessage, text: &str) -> SessionId {
-    let mut hash = Sha256::new().chain_update("fork\0");
-    for part in [from.as_str(), &message.turn.to_string(), &message.seq.to_string(), text] {
-        hash = hash.chain_update((part.len() as u64).to_be_bytes()).chain_update(part);
+    let ChatMessage { turn, seq, .. } = message;
+    let id = fork_id("fork", &[from.id().as_str(), &turn.to_string(), &seq.to_string(), text]);
+    shared.admit_opening(&caller.user, &id).await?;
+    let fork = || from.fork(seq, id.as_str());
+    match takeover::begins(shared, &caller.user, &id, fork).await? {
+        Some(fork) => Ok(fork.session),
+        None => caller.session(&shared.runtime, id.as_str()).await,
     }
-    SessionId::new(Digest::new(hash.finalize().into()).to_string()).expect("a digest is short")
 }
 
 /// Returns the forks of a chat, the newest first.

@@ -44,15 +44,6 @@ pub(crate) fn said_in(messages: &[ChatMessage]) -> Vec<Imported> {
     said.done()
 }
 
-/// Counts the bytes of these texts.
-pub(crate) fn text_bytes(messages: &[ChatMessage]) -> usize {
-    let bytes = messages.iter().map(|message| match &message.content {
-        Content::User { text, .. } | Content::Model { text, .. } => text.len(),
-        Content::ToolCall(_) | Content::Notice { .. } | Content::Cleared => 0,
-    });
-    bytes.sum()
-}
-
 /// Texts of both sides in turn. A text of the same side as the last one is appended to it, because
 /// there may be a hundred thousand of one side.
 #[derive(Debug, Default)]

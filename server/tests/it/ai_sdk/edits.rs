@@ -3,7 +3,11 @@
 
 use std::collections::BTreeSet;
 
-use madang::{model::PromptMessage, store::SqliteStore};
+use madang::{
+    Limits,
+    model::{ModelError, PromptMessage},
+    store::SqliteStore,
+};
 use madang_server::MIGRATIONS;
 use madang_testing::{FakeTool, HandScript, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::{Value, json};
@@ -92,10 +96,10 @@ async fn an_edit_is_found_on_an_earlier_page_and_takes_the_texts_before_it_along
     const PAGE: usize = 1_500;
     let (model, mut script) = model_pair();
     let test = Setup::new(model)
+        .build(|builder| builder.limits(Limits { max_imported_messages: 5, ..Limits::default() }))
         .limits(|limits| {
             limits.max_page_bytes = PAGE;
             limits.max_history_body_bytes = 4 * PAGE;
-            limits.max_import_messages = 5;
         })
         .start()
         .await;
@@ -188,6 +192,22 @@ async fn a_first_message_that_is_tried_again_after_it_was_lost_begins_its_chat()
         (shown(&stored(&test).await), client.shows()),
         (all.map(str::to_owned).to_vec(), client.shows())
     );
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_edit_takes_no_text_of_a_turn_along_that_the_model_no_longer_reads() {
+    let (model, mut script) = model_pair();
+    let test = Setup::new(model).start().await;
+    let mut client = Client::new(&test, "c");
+    let events = client.says("m1", "boom").open().await;
+    script.next().await.fail(ModelError::KILLED_ENGINE);
+    client.end(events).await;
+    client.messages.truncate(1);
+    let told = answered(client.says("m2", "two"), &mut script, "2").await;
+    assert_eq!(told.last().map(|text| &**text), Some("two"));
+    let told = answered(edits(&mut client, 1, "zwei"), &mut script, "II").await;
+    assert_eq!(told, ["zwei"]);
     test.shutdown().await;
 }
 
