@@ -13,7 +13,7 @@ use super::{
 use crate::{
     admission::Permit,
     mailbox::answer,
-    protocol::{Content, Imported, LanguageTag, Limits, Locale, Notice, TurnId},
+    protocol::{Content, Imported, LanguageTag, Limits, Notice, TurnId},
 };
 
 /// Checks a history against the bounds, and counts its bytes.
@@ -57,7 +57,7 @@ impl SessionState {
         let max_stored_bytes = self.outbox.limits().max_stored_bytes_per_user as u64;
         // After a crash the transcript has all of it or nothing.
         let facts = end.whole_turn(self.outbox.session(), at, behind, fork, max_stored_bytes);
-        let import = PendingImport { end, at, _bytes: bytes, reply };
+        let import = PendingImport { end, at, language: fork, _bytes: bytes, reply };
         let purpose = Purpose::Import(Box::new(import));
         self.outbox.store(facts, Outgoing { purpose, messages });
     }
@@ -81,10 +81,10 @@ impl SessionState {
 
     /// Answers the caller of an import whose messages are published.
     pub(super) fn imported(&mut self, import: PendingImport) {
-        let PendingImport { end, at, reply, .. } = import;
+        let PendingImport { end, at, language, reply, .. } = import;
         self.has_exclusive_write = false;
         self.active_at = Instant::now();
-        self.error = self.outbox.publish_end(&end, at, Locale::default());
+        self.error = self.outbox.publish_end(&end, at, self.outbox.languages().locale(language));
         answer(reply, Ok(end.turn));
     }
 }

@@ -11,7 +11,7 @@ use crate::{
     dispatcher::DispatcherEvent,
     llm::LlmEvent,
     port::{LedgerRow, OpenTurn, StoreError, SubmittedTurn},
-    protocol::{ChatMessage, Timestamp, TurnId},
+    protocol::{ChatMessage, LanguageTag, Timestamp, TurnId},
 };
 
 /// A message for a [`SessionActor`](super::SessionActor).
@@ -132,6 +132,8 @@ pub(super) struct PendingImport {
     /// The end of its turn, which is written with it.
     pub(super) end: TurnEnd,
     pub(super) at: Timestamp,
+    /// The language of its notice.
+    pub(super) language: Option<LanguageTag>,
     /// The permit for its bytes, until it is stored or refused.
     pub(super) _bytes: Permit,
     pub(super) reply: oneshot::Sender<Result<TurnId, Error>>,

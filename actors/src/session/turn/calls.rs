@@ -204,6 +204,6 @@ impl SessionState {
         }
         let message =
             ChatMessage { seq, turn, at: record.ended_at, content: Content::ToolCall(record) };
-        self.show(message);
+        self.show(message, self.locale());
     }
 }

@@ -17,7 +17,7 @@ use crate::session::{
 use crate::{
     mailbox::answer,
     port::{ModelError, StoreError},
-    protocol::{ChatMessage, Content, LimitExceeded, Notice, Timestamp, TurnError, TurnId},
+    protocol::{ChatMessage, Content, LimitExceeded, Locale, Notice, Timestamp, TurnError, TurnId},
     telemetry::refused,
 };
 
@@ -82,7 +82,11 @@ impl SessionState {
         match result {
             Ok(()) => {
                 self.outbox.turn_memory().is_stored();
-                messages.into_iter().for_each(|message| self.show(message));
+                let locale = match &purpose {
+                    Purpose::Import(import) => self.outbox.languages().locale(import.language),
+                    _ => self.locale(),
+                };
+                messages.into_iter().for_each(|message| self.show(message, locale));
                 self.go_on_after(purpose, is_over);
             }
             // The store has the end of that turn, which came later than this: the chat and its next
@@ -190,9 +194,7 @@ impl SessionState {
 
     /// Publishes an entry that the store has, and entries that waited for it. The turn learns of a
     /// call's end only now, because otherwise the model would be asked again without it.
-    pub(super) fn show(&mut self, message: ChatMessage) {
-        let locale =
-            self.turn.as_ref().map(|turn| self.outbox.locale_of(&turn.options)).unwrap_or_default();
+    pub(super) fn show(&mut self, message: ChatMessage, locale: Locale) {
         let mut ended = Vec::new();
         let shown = self.chat.arrived(message);
         for message in &self.chat.messages()[shown] {
@@ -207,6 +209,11 @@ impl SessionState {
                 self.on(TurnInput::CallEnded { index, stops_loop });
             }
         }
+    }
+
+    /// Returns the locale of the turn.
+    pub(super) fn locale(&self) -> Locale {
+        self.turn.as_ref().map(|turn| self.outbox.locale_of(&turn.options)).unwrap_or_default()
     }
 
     pub(in crate::session) fn message(&mut self, turn: TurnId, content: Content) -> ChatMessage {

@@ -85,7 +85,7 @@ mod tests {
         let admission = &runtime.handles.calls.admission;
         let bytes = admission.admit(Bound::QueuedBytes, &kim(), 1).unwrap();
         let reply = oneshot::channel().0;
-        let import = PendingImport { end: end(), at, _bytes: bytes, reply };
+        let import = PendingImport { end: end(), at, language: None, _bytes: bytes, reply };
         let with = |purpose| Outgoing { purpose, messages: vec![message.clone()] };
         for (write, sign) in [
             (with(Purpose::Begin(turn)), Sign::TurnStarted(turn)),

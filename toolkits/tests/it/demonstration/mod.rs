@@ -9,7 +9,7 @@ mod offered;
 mod results;
 mod streamed;
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use madang::{
     CallId, LanguageTag,
@@ -52,17 +52,23 @@ fn specs() -> Vec<ToolSpec> {
     tools.iter().map(|tool| tool.spec().clone()).collect()
 }
 
-fn request(messages: impl Into<Vec<PromptMessage>>, locale: Locale) -> CompletionRequest {
+/// A request without messages, with the tools of both toolkits.
+static EMPTY: LazyLock<CompletionRequest> = LazyLock::new(|| {
     let request = json!({
         "id": Uuid::nil(),
         "session": "chat",
         "user": "kim",
-        "messages": messages.into(),
+        "messages": [],
         "tools": specs(),
-        "language": locale.tag(),
+        "language": "en",
         "max_tokens": 100,
     });
     serde_json::from_value(request).unwrap()
+});
+
+fn request(messages: impl Into<Vec<PromptMessage>>, locale: Locale) -> CompletionRequest {
+    let messages = Arc::new(messages.into());
+    CompletionRequest { messages, language: locale.tag(), ..EMPTY.clone() }
 }
 
 /// Returns what a reader gets where the model writes a text, streamed and as a whole.
