@@ -110,7 +110,7 @@ fn what_was_typed_before_the_question_is_no_answer_to_it() {
     slow["delay_ms"] = json!(1_000);
     let mut chat = chat(&home, &[tool, slow, json!({ "text": "Well then." })], "--locale en");
     chat.write(b"add it\r");
-    chat.until_shown("0 items");
+    chat.until_shown("no active habits");
     chat.write(b"y");
     chat.until_shown("[y/n]");
     chat.write(b"n");
