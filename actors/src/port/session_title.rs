@@ -30,8 +30,8 @@ impl SessionTitle {
     /// # Errors
     /// [`InvalidTitle`] if nothing is left, or too much.
     pub fn new(text: &str) -> Result<Self, InvalidTitle> {
-        // One more than may be there, so that a longer one is not read to its end.
-        let title = one_line(text, Self::MAX_CHARACTERS + 1);
+        // Room for one more letter after a space, so that a longer one is not read to its end.
+        let title = one_line(text, Self::MAX_CHARACTERS + 2);
         match title.chars().count() {
             0 => Err(InvalidTitle::Empty),
             1..=Self::MAX_CHARACTERS => Ok(Self(title.into())),

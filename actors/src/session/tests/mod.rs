@@ -142,7 +142,7 @@ async fn a_session_that_cannot_wake_says_why_and_sleeps_on() {
     let user = crate::test_runtime::kim();
     let name = crate::test_runtime::session("never-opened");
     let slot = runtime.sessions.slot(&name, &user, &runtime.handles.calls.limits).unwrap();
-    assert!(matches!(runtime.ask(&slot, "hi").await, Err(Error::Store(_))));
+    assert!(matches!(runtime.ask(&slot, "hi").await, Err(Error::Deleted)));
     assert!(slot.awake().is_none());
     runtime.slot("never-opened").await;
     assert!(words(&runtime, &slot).await.is_empty());
