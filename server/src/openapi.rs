@@ -68,6 +68,10 @@ pub(crate) fn describe(routes: &[Route]) -> Value {
     // A generator of clients takes a member with a default for one that must be there.
     let settings = settings.with_transform(RecursiveTransform(|schema: &mut Schema| {
         schema.remove("default");
+        // A generator of clients in Python does not read `true` in place of a schema.
+        if schema.get("items") == Some(&Value::Bool(true)) {
+            schema.insert("items".to_owned(), json!({}));
+        }
     }));
     let mut generator = settings.into_generator();
     let problem = generator.subschema_for::<ProblemBody>().to_value();

@@ -19,7 +19,8 @@ EXCLUDED = [
 
 class OpenApiTest(ServerTest):
     def check(self, *options):
-        server = self.serve([says("hi")], scope="chat,decide,tools,admin")
+        # Each example of a turn is answered.
+        server = self.serve([says("hi")] * 2_000, scope="chat,decide,tools,admin")
         here = Path(__file__).parent
         command = [
             *[Path(sys.executable).with_name("st"), "run", f"{server.origin}/openapi.json"],

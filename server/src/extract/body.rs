@@ -43,6 +43,11 @@ impl<T: DeserializeOwned> FromRequest<Arc<Shared>> for Json<T> {
 
     async fn from_request(request: Request, shared: &Arc<Shared>) -> Result<Self, Problem> {
         let Bytes(bytes) = Bytes::from_request(request, shared).await?;
+        // Serde takes a list for the members of a struct in their order.
+        if bytes.trim_ascii_start().starts_with(b"[") {
+            let detail = "It does not fit: it is a list, and must be an object.";
+            return Err(Problem::malformed("The body does not fit.").at("", detail));
+        }
         parse(if bytes.is_empty() { b"{}" } else { &bytes }).map(Self)
     }
 }

@@ -76,6 +76,7 @@ pub(crate) fn routes() -> Vec<Route> {
                 StatusCode::OK,
                 "The completion, or a stream of chunks if the request asks for it.",
             )
+            .gives_text("text/event-stream", "The chunks of the completion.")
             .refuses(&[
                 ProblemName::UnsupportedParameter,
                 ProblemName::Busy,

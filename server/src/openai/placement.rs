@@ -17,7 +17,10 @@ use super::{
     request::ChatRequest,
 };
 use crate::{
-    auth::caller::Caller, extract::Wishes, problem::Problem, state::Shared,
+    auth::caller::{Caller, session_id},
+    extract::Wishes,
+    problem::Problem,
+    state::Shared,
     surface::takeover::import,
 };
 
@@ -56,6 +59,8 @@ pub(super) async fn find_chat(
 ) -> Result<FoundChat, Problem> {
     let name_in = |header: &str| headers.get(header)?.to_str().ok();
     let own = name_in(OWN_NAME);
+    // A repeated request is answered without opening the chat that it names.
+    own.map(session_id).transpose()?;
     let others = OTHER_NAMES.into_iter().find_map(name_in);
     let named = own.or(others).or(request.session.as_deref());
     // A client that sends only its last text leaves the history to this server.

@@ -83,6 +83,7 @@ async fn a_body_that_is_too_long_of_another_type_or_of_another_form() {
     for (body, pointer) in [
         ("{", ""),
         ("[]", ""),
+        (" [\"hi\"]", ""),
         ("{}", ""),
         ("{\"text\":1}", "/text"),
         ("{\"text\":\"hi\",\"Ask\":\"none\"}", "/Ask"),
