@@ -82,6 +82,7 @@ schemars = "1.2"
 serde = { version = "1", features = ["derive"] }
 serde_json = "1"
 sqlx = { version = "0.9", default-features = false, features = ["runtime-tokio", "sqlite", "migrate", "macros"] }
+tempfile = "3"
 tokio = { version = "1", features = ["full"] }
 END
     mkdir "$folder/examples/src"
