@@ -32,8 +32,6 @@ mod markers;
 mod options;
 mod pieces;
 mod probes;
-#[cfg(any(feature = "portable", test))]
-mod processor;
 mod prompt;
 mod repetition;
 mod sampler;
