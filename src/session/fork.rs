@@ -131,7 +131,8 @@ struct Copied {
     is_cut: bool,
     /// The user's newest text whose language is detected. The fork has that language.
     asked: Option<Arc<str>>,
-    /// The turns whose texts are not copied. Each is said behind its texts.
+    /// The turns whose texts are not copied. The notice that names a turn comes after its texts, so
+    /// it is read before them.
     left_out: BTreeSet<TurnId>,
 }
 

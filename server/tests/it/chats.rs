@@ -1,4 +1,4 @@
-//! A person's own chats: renamed, deleted, exported, searched and forked, and nobody else's.
+//! A person renames, deletes, exports, searches and forks chats of their own, and no others.
 
 use madang_testing::{FakeTool, MemoryStore, ScriptedCompletion, ScriptedModel, model_pair};
 use serde_json::{Value, json};

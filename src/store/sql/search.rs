@@ -16,10 +16,11 @@ use super::{
     session_list,
 };
 
-/// How many chats, and how many entries of a chat, are read at once. The time is looked at before
-/// each read.
+/// How many chats are read at once.
 const CHATS_AT_ONCE: u32 = 64;
-const ENTRIES_AT_ONCE: u32 = 64;
+/// How many entries of a chat are read at once. All of them may be long texts, which are in memory
+/// together. The time is looked at before each read.
+const ENTRIES_AT_ONCE: u32 = 32;
 
 /// The next chats of a user in the list. The position itself is among them at first.
 macro_rules! chats {
