@@ -1,5 +1,6 @@
 """Collects the licences of the libraries that a binary contains: most of them ask for that."""
 
+import html.parser
 import json
 import pathlib
 import re
@@ -19,15 +20,10 @@ NOTICE = re.compile(r"\bcopyright\b", re.IGNORECASE)
 
 
 def third_party(target: str) -> bytes:
-    """Returns the licences of all crates that the program for this target contains, each text once."""
-    words = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", target]
-    try:
-        ended = subprocess.run(words, cwd=ROOT / "program", capture_output=True, check=False)
-    except FileNotFoundError:
-        raise RefusedError("there is no `cargo`, which knows the libraries inside: install Rust") from None
-    if ended.returncode != 0:
-        raise RefusedError(f"`cargo metadata` failed: {ended.stderr.decode(errors='replace').strip()}")
-    metadata = json.loads(ended.stdout)
+    """Returns the licences of all crates that the program for this target contains, each text once, and of Rust's own
+    library."""
+    words = ["metadata", "--locked", "--format-version", "1", "--filter-platform", target]
+    metadata = json.loads(said_by("cargo", *words))
     crates_of: dict[str, list[str]] = {}
     licences = []
     for crate in contained(metadata):
@@ -37,7 +33,48 @@ def third_party(target: str) -> bytes:
             crates_of.setdefault(text, []).append(name)
     parts = ["The program contains these libraries, under these licences.\n\n" + "\n".join(licences)]
     parts += [f"Licence of {', '.join(crates)}:\n\n{text}" for text, crates in crates_of.items()]
+    parts.append(of_standard_library(pathlib.Path(said_by("rustc", "--print", "sysroot").strip())))
     return ("\n\n" + "-" * 80 + "\n\n").join(parts).encode() + b"\n"
+
+
+def said_by(*words: str) -> str:
+    """Returns what a tool of Rust prints."""
+    try:
+        ended = subprocess.run(words, cwd=ROOT / "program", capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        raise RefusedError(f"there is no `{words[0]}`, which knows the libraries inside: install Rust") from None
+    if ended.returncode != 0:
+        raise RefusedError(f"`{words[0]} {words[1]}` failed: {ended.stderr.strip()}")
+    return ended.stdout
+
+
+def of_standard_library(toolchain: pathlib.Path) -> str:
+    """Returns the notices of Rust's standard library, which every toolchain brings as a page."""
+    page = toolchain / "share/doc/rust/COPYRIGHT-library.html"
+    if not page.is_file():
+        raise RefusedError(f"the toolchain in {toolchain} has no COPYRIGHT-library.html: install Rust by rustup")
+    text = PageText()
+    text.feed(read(page))
+    text.close()
+    return re.sub(r"\s*\n\s*\n\s*", "\n\n", "".join(text.pieces)).strip()
+
+
+class PageText(html.parser.HTMLParser):
+    """Collects the text of a page, without its head."""
+
+    def __init__(self) -> None:
+        """Begins with no text."""
+        super().__init__()
+        self.pieces: list[str] = []
+
+    def handle_data(self, data: str) -> None:
+        """Keeps a piece of text."""
+        self.pieces.append(data)
+
+    def handle_starttag(self, tag: str, _attrs: list[tuple[str, str | None]]) -> None:
+        """Forgets the title when the body begins."""
+        if tag == "body":
+            self.pieces.clear()
 
 
 def contained(metadata: dict) -> list[dict]:

@@ -11,7 +11,7 @@ from support import BINARY, ROOT
 sys.path.insert(0, str(ROOT / "packaging"))
 
 from binary import PLATFORMS, head_of  # noqa: E402
-from notices import texts_of, third_party  # noqa: E402
+from notices import of_standard_library, texts_of, third_party  # noqa: E402
 from refusal import RefusedError  # noqa: E402
 
 
@@ -43,6 +43,21 @@ class Notices(unittest.TestCase):
         self.assertEqual(set(listed) - covered, set())
         for notice in ("Mozilla Foundation", "Jeffrey Quesnelle and Bowen Peng", "Sean Lawlor", "Xavier Gillard"):
             self.assertIn(notice, said)
+        self.assertIn("\n\nCopyright notices for The Rust Standard Library\n\n", said)
+        self.assertIn("The Rust Project Developers", said)
+
+    def test_the_page_of_the_standard_library_becomes_text(self) -> None:
+        """Without its tags, its title and the room between them."""
+        body = "<h1>Notices</h1>\n \n\n<p><b>By:</b> Kim &lt;k&gt;</p>\n"
+        page = f"<html><head><title>T</title></head>\n<body>\n{body}</body></html>"
+        (self.folder / "share/doc/rust").mkdir(parents=True)
+        (self.folder / "share/doc/rust/COPYRIGHT-library.html").write_text(page)
+        self.assertEqual(of_standard_library(self.folder), "Notices\n\nBy: Kim <k>")
+
+    def test_a_toolchain_without_that_page_is_refused(self) -> None:
+        """A package without a licence that it must have is none."""
+        with self.assertRaisesRegex(RefusedError, "has no COPYRIGHT-library.html: install Rust by rustup$"):
+            of_standard_library(self.folder)
 
     def test_files_are_found_by_their_names(self) -> None:
         """In any folder, and not what only begins alike."""
