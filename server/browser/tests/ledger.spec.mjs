@@ -76,11 +76,12 @@ test("the calls keep their order, whatever is filtered and read again", { tag: "
   await enter(page, server);
   const { store } = server.mock;
   const chat = store.open("many", "kim");
-  const rows = Array.from({ length: 150 }, (_, at) => {
+  const add = (at) => {
     const row = store.propose(chat, { id: "turn" }, { name: `call_${at}`, arguments: {} });
     const effect = at === 50 || at === 120 ? "unknown" : "none";
     return Object.assign(row, { arguments: {}, state: "ended", outcome: { status: "ok" }, effect, result: "shown", proposed_at: row.proposed_at + at, ended_at: row.proposed_at + at });
-  });
+  };
+  const rows = Array.from({ length: 150 }, (_, at) => add(at));
   await page.goto(`${server.origin}/#/s/many/ledger`);
   const names = page.locator(".rows summary > code");
   const numbers = async () => (await names.allInnerTexts()).map((name) => Number(name.slice(5)));
@@ -94,10 +95,11 @@ test("the calls keep their order, whatever is filtered and read again", { tag: "
   await expect(names).toHaveCount(150);
   expect(await numbers()).toEqual(upTo(150));
   await page.getByRole("heading", { level: 1 }).click();
-  // An end of a call is told, and the first page is read again.
-  const again = page.waitForResponse("**/v1/ledger?*");
+  // An end of a call is told, and what is shown is read again, with a call that has come after it.
+  add(150);
   await ask(server, `v1/calls/${rows[50].call}/resolve`, { method: "POST", body: { effect: "none" } });
-  await again;
   await expect(page.locator(".rows .call.unknown")).toHaveCount(1);
-  expect(await numbers()).toEqual(upTo(150));
+  await expect(names).toHaveCount(151);
+  expect(await numbers()).toEqual(upTo(151));
+  await expect(page.getByRole("button", { name: "Show more" })).toHaveCount(0);
 });

@@ -63,19 +63,23 @@ export class LedgerView {
 		this.node.querySelector(".scroll").focus();
 	}
 
-	/** Reads again, unless a person is at work here. */
+	/** Reads again what is shown, unless a person is at work here. */
 	refresh() {
 		if (this.#body.contains(document.activeElement)) return;
-		this.#next = null;
-		this.#load();
+		this.#load(null, this.#rows.size);
 		this.#loadStanding();
 	}
 
-	async #load() {
-		const after = this.#next ? `&after=${segment(this.#next)}` : "";
+	/** Reads the calls after a cursor: a page, and more pages until these are as many. */
+	async #load(next = this.#next, least = 1) {
 		try {
-			const { calls, next } = await call("GET", `v1/ledger?session=${segment(this.#session)}&limit=${PAGE}${after}`, { signal: this.#off.signal });
-			this.#add(calls);
+			do {
+				const after = next ? `&after=${segment(next)}` : "";
+				const page = await call("GET", `v1/ledger?session=${segment(this.#session)}&limit=${PAGE}${after}`, { signal: this.#off.signal });
+				this.#add(page.calls);
+				least -= page.calls.length;
+				next = page.next;
+			} while (next && least > 0);
 			this.#next = next;
 			this.#draw();
 		} catch (error) {
