@@ -1,6 +1,6 @@
 //! Reads from a prompt how the calls of a turn ended.
 
-use std::sync::Arc;
+use std::{collections::HashMap, sync::Arc};
 
 use madang::{
     language::Text,
@@ -10,7 +10,7 @@ use madang::{
 };
 use serde_json::Value;
 
-use super::deeds::{self, Deed};
+use super::deeds::{self, Deed, Entries};
 
 /// A call of a turn, as the model reads of it.
 #[derive(Debug)]
@@ -24,6 +24,23 @@ pub(super) struct PastCall {
     pub(super) resolution: Option<EffectResolution>,
     /// Whether the person changed the arguments before approving the call.
     pub(super) was_changed: bool,
+}
+
+/// Adds the title of a habit to the results that have only its number, if an earlier result of the
+/// turn has it.
+fn add_titles(calls: &mut [PastCall]) {
+    let mut titles: HashMap<u64, Value> = HashMap::new();
+    for call in calls {
+        let End::Ok(Value::Object(data)) = &mut call.end else { continue };
+        if call.deed.lists == Some(Entries::Habits) {
+            let items = data.get("items").and_then(Value::as_array).into_iter().flatten();
+            let title =
+                |item: &Value| Some((item["habit_id"].as_u64()?, item.get("title")?.clone()));
+            titles.extend(items.filter_map(title));
+        } else if let Some(title) = data.get("habit_id").and_then(|id| titles.get(&id.as_u64()?)) {
+            data.entry("title").or_insert_with(|| title.clone());
+        }
+    }
 }
 
 /// How a call ended.
@@ -66,10 +83,9 @@ impl PastCalls {
         let is_call = |message: &PromptMessage| matches!(message, PromptMessage::ToolCall { .. });
         let last = messages.iter().rposition(is_call).map_or(0, |place| place + 1);
         let begin = messages[..last].iter().rposition(is_user).map_or(0, |place| place + 1);
-        Self {
-            calls: messages[begin..last].iter().filter_map(PastCall::read).collect(),
-            are_earlier: messages[last..].iter().any(is_user),
-        }
+        let mut calls: Vec<_> = messages[begin..last].iter().filter_map(PastCall::read).collect();
+        add_titles(&mut calls);
+        Self { calls, are_earlier: messages[last..].iter().any(is_user) }
     }
 }
 

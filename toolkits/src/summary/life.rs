@@ -8,6 +8,7 @@ use super::{Fields, Pair, counted};
 pub(super) fn summary(tool: &str, data: Fields<'_>) -> Option<Pair> {
     let title = || data.text("title");
     let habit = || data.number("habit_id");
+    let named = || Some(named(habit()?, title()));
     Some(match tool {
         "search_catalog" if data.is_empty_list() => (
             "카탈로그에서 맞는 항목을 찾지 못했습니다.".to_owned(),
@@ -33,24 +34,24 @@ pub(super) fn summary(tool: &str, data: Fields<'_>) -> Option<Pair> {
             (format!("{title} 습관은 {habit}번입니다."), format!("{title} is habit {habit}."))
         }
         "get_streak" => streak(&title()?, data.number("current")?),
-        "list_tracker_entries" => entries(habit()?, data)?,
+        "list_tracker_entries" => entries(&named()?, data)?,
         "add_habit" => added(&title()?, habit()?, data),
         "log_tracker_entry" => {
-            let (habit, day) = (habit()?, data.day("date")?);
+            let ((of, habit), day) = (named()?, data.day("date")?);
             let (ko, en) = value(data)?;
             let particle = Particle::As.after(ko);
             (
-                format!("{habit}번 습관의 {day} 기록을 {ko}{particle} 남겼습니다."),
-                format!("Recorded habit {habit} as {en} for {day}."),
+                format!("{of}의 {day} 기록을 {ko}{particle} 남겼습니다."),
+                format!("Recorded {habit} as {en} for {day}."),
             )
         }
         "correct_tracker_entry" => {
-            let (habit, day) = (habit()?, data.day("date")?);
+            let ((of, habit), day) = (named()?, data.day("date")?);
             let (ko, en) = value(data)?;
             let particle = Particle::As.after(ko);
             (
-                format!("{habit}번 습관의 {day} 기록을 {ko}{particle} 고쳤습니다."),
-                format!("Corrected the record of habit {habit} for {day} to {en}."),
+                format!("{of}의 {day} 기록을 {ko}{particle} 고쳤습니다."),
+                format!("Corrected the record of {habit} for {day} to {en}."),
             )
         }
         "end_habit" => {
@@ -63,6 +64,14 @@ pub(super) fn summary(tool: &str, data: Fields<'_>) -> Option<Pair> {
         }
         _ => return None,
     })
+}
+
+/// Names a habit by its number, and by its title if that is known.
+fn named(number: u64, title: Option<String>) -> Pair {
+    match title {
+        Some(title) => (format!("{title} ({number}번 습관)"), format!("{title} (habit {number})")),
+        None => (format!("{number}번 습관"), format!("habit {number}")),
+    }
 }
 
 /// Returns the words for the value of a day.
@@ -87,18 +96,15 @@ fn streak(title: &str, current: u64) -> Pair {
     }
 }
 
-fn entries(habit: u64, data: Fields<'_>) -> Option<Pair> {
+fn entries((of, habit): &Pair, data: Fields<'_>) -> Option<Pair> {
     if data.is_empty_list() {
         return Some((
-            format!("{habit}번 습관에는 아직 기록이 없습니다."),
-            format!("Habit {habit} has no records yet."),
+            format!("{of}에는 아직 기록이 없습니다."),
+            format!("There are no records of {habit} yet."),
         ));
     }
     let (ko, en) = data.items()?;
-    Some((
-        format!("{habit}번 습관의 기록은 {ko}입니다."),
-        format!("Records of habit {habit}: {en}."),
-    ))
+    Some((format!("{of}의 기록은 {ko}입니다."), format!("Records of {habit}: {en}.")))
 }
 
 fn added(title: &str, number: u64, data: Fields<'_>) -> Pair {

@@ -226,6 +226,33 @@ async fn a_lookup_before_a_write_is_told_in_one_line() {
 }
 
 #[tokio::test]
+async fn a_record_names_its_habit_as_the_list_before_it_did() {
+    for (locale, named, unnamed) in [
+        (
+            Locale::KO,
+            "진행 중인 습관은 1개입니다.\n'과일 간식' (1번 습관)의 2026-03-09 기록을 빈칸으로 남겼습니다.",
+            "1번 습관의 2026-03-09 기록을 빈칸으로 남겼습니다.",
+        ),
+        (
+            Locale::EN,
+            "Active habits: 1 item.\nRecorded 'Fruit snack' (habit 1) as blank for 2026-03-09.",
+            "Recorded habit 1 as blank for 2026-03-09.",
+        ),
+    ] {
+        let mut person = Person::new(locale).await;
+        let add = json!({ "protocol_id": "fruit-snack", "frame_level": "L2", "framed_text": "a" });
+        person.call("add_habit", add).await;
+        person.calls.clear();
+        person.call("list_active_habits", json!({})).await;
+        let day = json!({ "habit_id": 1, "value": "blank", "date": "2026-03-09" });
+        person.call("log_tracker_entry", day).await;
+        assert_eq!(told("{result}", &person.calls, locale).await, named);
+        assert_eq!(person.last("{result}").await, unnamed);
+        person.runtime.shutdown().await.unwrap();
+    }
+}
+
+#[tokio::test]
 async fn the_rest_of_a_long_list_is_counted() {
     let mut person = Person::new(Locale::EN).await;
     let blocks: Vec<_> =
