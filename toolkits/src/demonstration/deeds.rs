@@ -10,6 +10,19 @@ pub(super) struct Deed {
     pub(super) does: (&'static str, &'static str),
     /// The entries of its list, if it returns one.
     pub(super) lists: Option<Entries>,
+    /// What becomes of the data of the user.
+    pub(super) change: Change,
+}
+
+/// What becomes of the data of the user.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Change {
+    /// They stay as they are.
+    Nothing,
+    /// Something is added or changed.
+    Writes,
+    /// Something is deleted or ended.
+    Removes,
 }
 
 /// The kind of entries that a list has.
@@ -30,11 +43,19 @@ pub(super) enum Entries {
 }
 
 const fn deed(tool: &'static str, ko: &'static str, en: &'static str) -> Deed {
-    Deed { tool, does: (ko, en), lists: None }
+    Deed { tool, does: (ko, en), lists: None, change: Change::Nothing }
 }
 
 const fn list(tool: &'static str, ko: &'static str, en: &'static str, entries: Entries) -> Deed {
-    Deed { tool, does: (ko, en), lists: Some(entries) }
+    Deed { lists: Some(entries), ..deed(tool, ko, en) }
+}
+
+const fn write(tool: &'static str, ko: &'static str, en: &'static str) -> Deed {
+    Deed { change: Change::Writes, ..deed(tool, ko, en) }
+}
+
+const fn removal(tool: &'static str, ko: &'static str, en: &'static str) -> Deed {
+    Deed { change: Change::Removes, ..deed(tool, ko, en) }
 }
 
 /// The tools of the toolkit `life` that it knows.
@@ -45,10 +66,10 @@ pub(super) const LIFE: [Deed; 10] = [
     deed("get_habit", "습관 읽기", "read the habit"),
     deed("get_streak", "연속 일수 읽기", "read the streak"),
     list("list_tracker_entries", "습관 기록 읽기", "read the records of the habit", Entries::Days),
-    deed("add_habit", "습관 추가", "add the habit"),
-    deed("log_tracker_entry", "습관 기록", "record the habit"),
-    deed("end_habit", "습관 끝내기", "end the habit"),
-    deed("correct_tracker_entry", "습관 기록 수정", "correct the record of the habit"),
+    write("add_habit", "습관 추가", "add the habit"),
+    write("log_tracker_entry", "습관 기록", "record the habit"),
+    removal("end_habit", "습관 끝내기", "end the habit"),
+    write("correct_tracker_entry", "습관 기록 수정", "correct the record of the habit"),
 ];
 
 /// The tools of the toolkit `notes` that it knows.
@@ -56,19 +77,19 @@ pub(super) const NOTES: [Deed; 23] = [
     deed("open_page", "페이지 열기", "open the page"),
     list("query_pages", "페이지 검색", "search the pages", Entries::Pages),
     list("list_pages", "페이지 목록 읽기", "list the pages", Entries::Pages),
-    deed("create_page", "페이지 만들기", "create the page"),
-    deed("create_page_with_blocks", "페이지 만들기", "create the page"),
-    deed("rename_page", "페이지 이름 변경", "change the title of the page"),
-    deed("delete_page", "페이지 삭제", "delete the page"),
+    write("create_page", "페이지 만들기", "create the page"),
+    write("create_page_with_blocks", "페이지 만들기", "create the page"),
+    write("rename_page", "페이지 이름 변경", "change the title of the page"),
+    removal("delete_page", "페이지 삭제", "delete the page"),
     deed("get_block", "블록 읽기", "read the block"),
-    deed("update_block", "블록 수정", "change the block"),
-    deed("create_block", "블록 추가", "add the block"),
-    deed("delete_block", "블록 삭제", "delete the block"),
+    write("update_block", "블록 수정", "change the block"),
+    write("create_block", "블록 추가", "add the block"),
+    removal("delete_block", "블록 삭제", "delete the block"),
     list("query_blocks", "블록 검색", "search the blocks", Entries::Hits),
     list("get_page_blocks", "페이지 읽기", "read the page", Entries::Lines),
-    deed("insert_block_below_current", "블록 추가", "add the block"),
-    deed("insert_block_below", "블록 추가", "add the block"),
-    deed("append_to_block", "블록에 덧붙이기", "add to the block"),
+    write("insert_block_below_current", "블록 추가", "add the block"),
+    write("insert_block_below", "블록 추가", "add the block"),
+    write("append_to_block", "블록에 덧붙이기", "add to the block"),
     deed("get_current_context", "열린 페이지 확인", "find out which page is open"),
     list("switch_to_index", "모든 페이지 보기", "show all pages", Entries::Pages),
     deed("switch_to_note_view", "페이지 보기", "show the page"),
@@ -97,6 +118,8 @@ fn known() -> impl Iterator<Item = Deed> {
 
 #[cfg(test)]
 mod tests {
+    use madang::tool::EffectPolicy;
+
     use super::*;
     use crate::{life, notes};
 
@@ -110,5 +133,15 @@ mod tests {
             assert_eq!(known, tools);
         }
         assert!(!knows("") && !knows("send_mail"));
+    }
+
+    #[test]
+    fn a_tool_that_asks_a_person_is_known_to_change_something() {
+        let asking = notes::asking_tools();
+        for tool in [life::tools(), asking].concat() {
+            let spec = tool.spec();
+            let changes = of(&spec.name).change != Change::Nothing;
+            assert_eq!(changes, spec.effect == EffectPolicy::Destructive, "{}", spec.name);
+        }
     }
 }

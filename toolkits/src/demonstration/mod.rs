@@ -24,10 +24,14 @@
 //! - An answer that is a placeholder reaches no reader.
 //! - Any other answer is passed on as the model wrote it.
 //! - The model is offered only tools that it was trained on.
+//! - A call that writes is passed on only if each text in its arguments was said or found, and one
+//!   that deletes or ends only if the person has used such a word. Else the answer is that the request
+//!   was not understood.
 
 #[cfg(feature = "bundled-model")]
 mod bundled;
 mod deeds;
+mod grounds;
 mod model;
 mod offered;
 mod past_call;

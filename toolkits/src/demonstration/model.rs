@@ -5,14 +5,15 @@ use std::sync::Arc;
 use madang::{
     LanguageTag,
     model::{
-        Caveat, ChatModel, Completion, CompletionRequest, Deltas, ModelError, ModelInfo,
-        Unconstrained,
+        Caveat, ChatModel, Completion, CompletionRequest, Deltas, FinishReason, ModelError,
+        ModelInfo, Unconstrained,
     },
     tool::{BoxFuture, Locale, ToolSpec},
 };
 use tokio_util::sync::CancellationToken;
 
 use super::{
+    grounds::{has_grounds, unclear},
     offered::{Offered, is_first_answer, knows_none, knows_some},
     past_call::PastCalls,
     prompt::restored,
@@ -71,13 +72,21 @@ impl<M: ChatModel> ChatModel for Demonstration<M> {
             }
         };
         let speech = Speech::new(deltas, first);
-        let calls = PastCalls::read(&request.messages);
-        let messages = restored(&request.messages);
-        let request = CompletionRequest { messages, tools, ..request };
+        let chat = request.messages;
+        let request = CompletionRequest { messages: restored(&chat), tools, ..request };
         Box::pin(async move {
-            let completion = self.model.complete(request, speech.deltas(), cancel).await?;
-            let text =
-                speech.end(completion.text, |placeholder| render(placeholder, &calls, locale));
+            let mut completion = self.model.complete(request, speech.deltas(), cancel).await?;
+            if !completion.tool_calls.iter().all(|call| has_grounds(call, &chat)) {
+                completion.tool_calls.clear();
+                completion.finish = FinishReason::Stop;
+                if completion.text.trim().is_empty() {
+                    let text = speech.end_with(unclear(locale));
+                    return Ok(Completion { text, ..completion });
+                }
+            }
+            let text = speech.end(completion.text, |placeholder| {
+                render(placeholder, &PastCalls::read(&chat), locale)
+            });
             Ok(Completion { text, ..completion })
         })
     }

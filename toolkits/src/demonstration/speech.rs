@@ -91,17 +91,25 @@ impl Speech {
         if !has_passed && !rest.is_empty() {
             self.say(&rest);
         }
-        match self.first {
-            Some(first) => format!("{first}{GAP}{answer}"),
-            None => answer,
-        }
+        self.whole(answer)
+    }
+
+    /// Sends these words in place of an answer without a text. Returns the whole text.
+    pub(super) fn end_with(&self, words: &'static str) -> String {
+        self.say(words);
+        self.whole(words.to_owned())
     }
 
     /// Sends the beginning of the answer, after what is said before it.
     fn say(&self, words: &str) {
+        self.reader.text(&self.whole(words.to_owned()));
+    }
+
+    /// Returns an answer with what is said before it.
+    fn whole(&self, answer: String) -> String {
         match self.first {
-            Some(first) => self.reader.text(&format!("{first}{GAP}{words}")),
-            None => self.reader.text(words),
+            Some(first) => format!("{first}{GAP}{answer}"),
+            None => answer,
         }
     }
 

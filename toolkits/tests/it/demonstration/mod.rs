@@ -4,6 +4,7 @@
 mod chats;
 mod ends;
 mod forwarded;
+mod grounds;
 mod hostile;
 mod offered;
 mod results;

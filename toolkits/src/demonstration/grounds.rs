@@ -1,0 +1,200 @@
+//! Decides whether a call has grounds in the chat: in what the person said, and in what tools found.
+//!
+//! The model copies the words of a person, and sometimes it garbles them, or wants what nobody asked
+//! for. In its training, each text in the arguments of a call that writes is a copy. So a text that
+//! stands nowhere in the chat is a mistake, and nobody is asked to approve it.
+
+use madang::{
+    model::PromptMessage,
+    tool::{Locale, WantedCall},
+};
+use serde_json::Value;
+
+use super::deeds::{self, Change};
+use crate::life::catalogue::Catalogue;
+
+/// The messages at the end of a chat that count. The model has no room for more.
+const MAX_MESSAGES: usize = 96;
+
+/// The last messages of the person in which the wish to remove something may stand: the wish, and
+/// two answers to questions about it.
+const MAX_WISHES: usize = 3;
+
+/// Arguments whose values are named by the schema, and not by the person.
+const CHOICES: [&str; 3] = ["frame_level", "value", "separator"];
+
+/// What people write if something is to be deleted or to end: in any place of a message,
+const REMOVING_PARTS: [&str; 46] = [
+    "지우",
+    "지워",
+    "지운",
+    "지울",
+    "삭제",
+    "없애",
+    "없앨",
+    "없앤",
+    "빼",
+    "뺄",
+    "끝",
+    "그만",
+    "중단",
+    "종료",
+    "제거",
+    "멈",
+    "관두",
+    "관둘",
+    "관둬",
+    "치우",
+    "치워",
+    "치울",
+    "버려",
+    "버리",
+    "버릴",
+    "내려",
+    "내릴",
+    "정리",
+    "취소",
+    "날려",
+    "날릴",
+    "접",
+    "포기",
+    "졸업",
+    "해제",
+    "떼",
+    "까지만",
+    "안 할",
+    "안할",
+    "안 해",
+    "안해",
+    "give up",
+    "giving up",
+    "no longer",
+    "no more",
+    "any more",
+];
+/// at the beginning of a word,
+const REMOVING_STEMS: [&str; 22] = [
+    "delet", "remov", "eras", "stop", "quit", "drop", "cancel", "finish", "discard", "scrap",
+    "scratch", "trash", "kill", "clear", "strik", "wip", "retir", "throw", "toss", "destroy",
+    "dump", "anymore",
+];
+/// and as a whole word.
+const REMOVING_WORDS: [&str; 14] = [
+    "end", "ends", "ended", "ending", "rid", "off", "done", "bin", "cut", "out", "lose", "away",
+    "close", "through",
+];
+
+/// Returns whether a call has grounds. A call that changes nothing needs none.
+pub(super) fn has_grounds(call: &WantedCall, messages: &[PromptMessage]) -> bool {
+    let change = deeds::of(&call.name).change;
+    if change == Change::Nothing {
+        return true;
+    }
+    // What is no JSON is refused by its own name.
+    let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else { return true };
+    let chat = Chat::read(&messages[messages.len().saturating_sub(MAX_MESSAGES)..]);
+    chat.has_arguments(&arguments) && (change != Change::Removes || chat.asks_to_remove())
+}
+
+/// Says that nothing was done because the request was not understood, as the model does itself.
+pub(super) fn unclear(locale: Locale) -> &'static str {
+    locale.pick(
+        "무슨 말씀인지 잘 모르겠어요. 다르게 말씀해 주세요.",
+        "I did not understand that. Please put it differently.",
+    )
+}
+
+/// What was said and found, in small letters and without spaces.
+struct Chat<'a> {
+    /// The texts of the person, as they are.
+    said: Vec<&'a str>,
+    texts: Vec<String>,
+}
+
+impl<'a> Chat<'a> {
+    fn read(messages: &'a [PromptMessage]) -> Self {
+        let mut chat = Self { said: Vec::new(), texts: Vec::new() };
+        for message in messages {
+            match message {
+                PromptMessage::User { text } => {
+                    chat.said.push(text);
+                    chat.texts.push(folded(text));
+                }
+                PromptMessage::ToolCall { envelope, .. } => {
+                    let envelope: Value = serde_json::from_str(envelope).unwrap_or_default();
+                    each_text(&envelope, None, &mut |_, text| {
+                        chat.texts.push(folded(text));
+                        true
+                    });
+                }
+                _ => {}
+            }
+        }
+        chat
+    }
+
+    fn has(&self, text: &str) -> bool {
+        let text = folded(text);
+        self.texts.iter().any(|one| one.contains(&text))
+    }
+
+    fn has_arguments(&self, arguments: &Value) -> bool {
+        let item = arguments["protocol_id"].as_str().and_then(|id| Catalogue::bundled().get(id));
+        let titles = || {
+            let item = item.into_iter();
+            item.flat_map(|item| [Locale::KO, Locale::EN].map(|locale| item.title.get(locale)))
+        };
+        each_text(arguments, None, &mut |key, text| match key {
+            Some(key) if CHOICES.contains(&key) => true,
+            Some("protocol_id") => self.has(text) || titles().any(|title| self.has(title)),
+            Some("framed_text") => self.has(text) || titles().any(|title| title == text),
+            Some("date") => self.has(text) || self.has_day(text),
+            Some(_) | None => self.has(text),
+        })
+    }
+
+    /// Returns whether the person has named the year and the day of a date, in whatever form.
+    fn has_day(&self, date: &str) -> bool {
+        let numbers = |text: &'a str| text.split(|letter: char| !letter.is_ascii_digit());
+        let is_said = |part: Option<&str>| {
+            let part = part.and_then(|part| part.parse::<u32>().ok());
+            let mut said = self.said.iter().flat_map(|text| numbers(text));
+            part.is_some() && said.any(|number| number.parse().ok() == part)
+        };
+        let mut parts = date.split('-');
+        is_said(parts.next()) && is_said(parts.nth(1))
+    }
+
+    fn asks_to_remove(&self) -> bool {
+        let mut wishes = self.said.iter().rev().take(MAX_WISHES).map(|text| text.to_lowercase());
+        wishes.any(|wish| {
+            let mut words = wish.split(|letter: char| !letter.is_alphanumeric());
+            REMOVING_PARTS.iter().any(|part| wish.contains(part))
+                || words.any(|word| {
+                    REMOVING_WORDS.contains(&word)
+                        || REMOVING_STEMS.iter().any(|stem| word.starts_with(stem))
+                })
+        })
+    }
+}
+
+/// Removes what a copy may differ in.
+fn folded(text: &str) -> String {
+    text.chars().filter(|letter| !letter.is_whitespace()).flat_map(char::to_lowercase).collect()
+}
+
+/// Returns whether each text of a value passes, with the key under which it stands.
+fn each_text(
+    value: &Value,
+    key: Option<&str>,
+    passes: &mut impl FnMut(Option<&str>, &str) -> bool,
+) -> bool {
+    match value {
+        Value::String(text) => passes(key, text),
+        Value::Array(items) => items.iter().all(|item| each_text(item, key, passes)),
+        Value::Object(fields) => {
+            fields.iter().all(|(key, value)| each_text(value, Some(key), passes))
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => true,
+    }
+}

@@ -1,0 +1,142 @@
+//! Tests that nobody is asked to approve what the model has garbled or nobody wished for.
+
+use madang::{
+    model::{self, Completion, Deltas, FinishReason, PromptMessage},
+    tool::{Locale, WantedCall},
+};
+use madang_toolkits::demonstration::Demonstration;
+use serde_json::{Value, json};
+
+use super::{called, completed, request, said, user};
+
+const UNCLEAR: &str = "I did not understand that. Please put it differently.";
+
+/// Returns the calls of an answer, and its text, where the model wants this call after these
+/// messages.
+async fn wanted(
+    tool: &str,
+    arguments: impl ToString,
+    messages: &[PromptMessage],
+    locale: Locale,
+) -> (Vec<WantedCall>, String) {
+    let call = WantedCall::new(tool, arguments.to_string());
+    let model = model::from_fn("played", move |_, _: Deltas| {
+        let call = call.clone();
+        async move {
+            let completion = Completion::text("");
+            Ok(Completion { tool_calls: vec![call], finish: FinishReason::ToolCalls, ..completion })
+        }
+    });
+    let request = request(messages, locale);
+    let (completion, streamed) = completed(&Demonstration::new(model), request).await;
+    assert_eq!(streamed, completion.text, "the reader gets what is stored");
+    let is_call = completion.finish == FinishReason::ToolCalls;
+    assert_eq!(is_call, !completion.tool_calls.is_empty());
+    (completion.tool_calls, completion.text)
+}
+
+async fn has_grounds(tool: &str, arguments: impl ToString, messages: &[PromptMessage]) -> bool {
+    let (calls, text) = wanted(tool, arguments, messages, Locale::EN).await;
+    assert_eq!(text, if calls.is_empty() { UNCLEAR } else { "" });
+    !calls.is_empty()
+}
+
+fn add(id: &str, text: &str) -> Value {
+    json!({ "protocol_id": id, "frame_level": "L2", "framed_text": text })
+}
+
+#[tokio::test]
+async fn a_text_that_nobody_said_is_not_proposed() {
+    let asked = [user("Please add Sunset walk to my habits, with 'I walk  at DUSK'")];
+    for (text, is_good) in [
+        ("Sunset walk", true),
+        ("해 질 녘 산책", true),
+        ("I walk at dusk", true),
+        ("Smoset walk", false),
+        ("I run at dusk", false),
+    ] {
+        assert_eq!(
+            has_grounds("add_habit", add("sunset-walk", text), &asked).await,
+            is_good,
+            "{text}"
+        );
+    }
+    let two = |second: &str| json!({ "title": "Moving day", "blocks": [{ "content": "van" }, { "content": second, "indent": 1 }] });
+    let asked =
+        [user("Create the page Moving day with the line Van and below it 'book by Friday'")];
+    assert!(has_grounds("create_page_with_blocks", two("book by Friday"), &asked).await);
+    assert!(!has_grounds("create_page_with_blocks", two("book by Fridge"), &asked).await);
+}
+
+#[tokio::test]
+async fn an_item_that_was_neither_named_nor_found_is_not_proposed() {
+    let add = add("sunset-walk", "Sunset walk");
+    assert!(!has_grounds("add_habit", add.clone(), &[user("I cannot sleep at night")]).await);
+    assert!(has_grounds("add_habit", add.clone(), &[user("해 질 녘 산책을 습관으로")]).await);
+    assert!(has_grounds("add_habit", add.clone(), &[user("add sunset-walk")]).await);
+    let found = r#"{"status":"ok","data":{"count":1,"items":[{"id":"sunset-walk","title":"Sunset walk"}]}}"#;
+    let search = called("search_catalog", &json!({}), found);
+    assert!(
+        has_grounds("add_habit", add, &[user("walks?"), search, said("1"), user("the first one")])
+            .await
+    );
+}
+
+#[tokio::test]
+async fn a_day_is_one_that_was_said() {
+    let log = |date: &str| json!({ "habit_id": 2, "value": "done", "date": date });
+    for (words, date, is_good) in [
+        ("habit 2 done on 2026-03-09", "2026-03-09", true),
+        ("2026년 3월 9일에 2번 습관 했어", "2026-03-09", true),
+        ("habit 2 done on March 9, 2026", "2026-03-09", true),
+        ("habit 2 done on March 9, 2026", "2026-03-19", false),
+        ("habit 2 done on March 9, 2026", "2025-03-09", false),
+        ("habit 2 done", "2026-03-09", false),
+    ] {
+        assert_eq!(
+            has_grounds("log_tracker_entry", log(date), &[user(words)]).await,
+            is_good,
+            "{words} {date}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_deleted_or_ended_without_a_word_for_it() {
+    let found = r#"{"status":"ok","data":{"count":1,"total":1,"items":[{"id":"01a2","content":"Ms Okonkwo"}]}}"#;
+    let search = called("query_blocks", &json!({ "query": "Okonkwo" }), found);
+    let delete = json!({ "id": "01a2" });
+    let find = user("Find the note that mentions Okonkwo, the one about my friend");
+    assert!(!has_grounds("delete_block", delete.clone(), &[find.clone(), search.clone()]).await);
+    for wish in
+        ["Delete it.", "get rid of it", "그거 지워 줘", "take it off my list", "이제 안 할래"]
+    {
+        let chat = [find.clone(), search.clone(), said("Found."), user(wish)];
+        assert!(has_grounds("delete_block", delete.clone(), &chat).await, "{wish}");
+    }
+    let asked =
+        [user("delete the line about her"), search.clone(), said("Which?"), user("the first")];
+    assert!(has_grounds("delete_block", delete.clone(), &asked).await);
+    assert!(!has_grounds("delete_block", json!({ "id": "01a3" }), &asked).await);
+    let long_ago = [user("delete"), user("thanks"), user("hm"), find, search];
+    assert!(!has_grounds("delete_block", delete, &long_ago).await);
+    assert!(!has_grounds("end_habit", json!({ "habit_id": 1 }), &[user("how is habit 1?")]).await);
+    assert!(
+        has_grounds("end_habit", json!({ "habit_id": 1 }), &[user("I'm done with habit 1")]).await
+    );
+}
+
+#[tokio::test]
+async fn what_changes_nothing_and_what_is_no_json_pass() {
+    let asked = [user("hm")];
+    assert!(has_grounds("query_pages", json!({ "query": "anything" }), &asked).await);
+    assert!(has_grounds("open_page", json!({ "pageTitle": "anything" }), &asked).await);
+    assert!(has_grounds("create_page", "{", &asked).await, "it is refused by its own name");
+}
+
+#[tokio::test]
+async fn it_says_in_the_language_of_the_person_that_it_did_not_understand() {
+    let (calls, text) =
+        wanted("create_page", json!({ "title": "x" }), &[user("안녕")], Locale::KO).await;
+    assert_eq!((calls.len(), &*text), (0, "무슨 말씀인지 잘 모르겠어요. 다르게 말씀해 주세요."));
+}
