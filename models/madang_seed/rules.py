@@ -19,6 +19,10 @@ from .placeholders import COUNT, PLACEHOLDERS, WHICH
 
 TOOLS = Path(__file__).parents[2] / "TOOLS.md"
 STATUSES = ("ok", "error", "cancelled", "discarded")
+# Arguments that are copies of what was said or found. Where something is written, `grounds.rs` refuses another text.
+COPIED = {"title", "content", "text", "anchor_when", "anchor_after_what", "dose_text", "note", "query", "keyword"} | {
+    "id", "pageId", "parentId", "blockId", "parentBlockId", "pageTitle", "path", "pagePath", "message"
+}
 
 
 def broken(messages: list[Message]) -> list[str]:
@@ -33,6 +37,9 @@ def _broken(messages: list[Message]) -> Iterator[str]:
             if before.role not in ("user", "tool"):
                 yield f"{message.call.name} is called after {before.role}"
             yield from _call(message.call.name, message.call.arguments)
+            # It knows the items of the catalogue by heart.
+            if message.call.name != "query_protocol":
+                yield from _copies(message.call.arguments, messages[:place])
         elif message.role == "assistant":
             yield from _answer(message.text, messages[:place])
         elif message.role == "tool":
@@ -72,6 +79,38 @@ def _call(tool: str, arguments: Data) -> Iterator[str]:
             yield f"{tool} takes no {name}"
         elif not parameter.takes(value):
             yield f"{tool} does not take {value!r} for {name}"
+
+
+def _copies(arguments: Data, before: list[Message]) -> Iterator[str]:
+    """Each copy stands in what the user said or a tool returned."""
+    chat = [text for message in before for text in _texts_of(message)]
+    for name, text in _named_texts(arguments):
+        if name in COPIED and not any(_folded(text) in one for one in chat):
+            yield f"{name} is {text!r}, which nobody said or found"
+
+
+def _texts_of(message: Message) -> Iterator[str]:
+    """The texts that may be copied from a message, without spaces and in small letters."""
+    if message.role == "user":
+        yield _folded(message.text)
+    elif message.role == "tool":
+        yield from (_folded(text) for _, text in _named_texts(json.loads(message.text)))
+
+
+def _named_texts(value: object, name: str = "") -> Iterator[tuple[str, str]]:
+    """Each text of a JSON value with the name of its field."""
+    if isinstance(value, str):
+        yield name, value
+    elif isinstance(value, list):
+        for item in value:
+            yield from _named_texts(item, name)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _named_texts(item, key)
+
+
+def _folded(text: str) -> str:
+    return "".join(text.split()).lower()
 
 
 def _outcome(text: str, before: Message) -> Iterator[str]:

@@ -51,11 +51,17 @@ class Conversations(unittest.TestCase):
             (Call("end_habit", {"habit_id": 3, "when": "now"}), "end_habit takes no when"),
             (Call("end_habit", {"habit_id": "3"}), "end_habit does not take '3' for habit_id"),
             (Call("search_catalog", {"category": "food"}), "search_catalog does not take 'food' for category"),
-            (Call("rename_page", {"id": "x", "title": ""}), "rename_page does not take '' for title"),
+            (Call("rename_page", {"id": "hello", "title": ""}), "rename_page does not take '' for title"),
         ]
         for call, expected in table:
             messages = [Message("user", "Hello"), Message("assistant", call=call)]
             self.assertEqual(rules.broken(messages), [expected])
+
+    def test_a_text_that_nobody_said_or_found_breaks_the_rules(self) -> None:
+        blocks = [{"content": "Green tea"}, {"content": "green teas", "indent": 1}]
+        call = Call("create_page_with_blocks", {"title": "Tea", "blocks": blocks})
+        messages = [Message("user", 'Make the page tea with "green  tea"'), Message("assistant", call=call)]
+        self.assertEqual(rules.broken(messages), ["content is 'green teas', which nobody said or found"])
 
     def test_every_tool_is_called_but_for_what_is_read_on_by_an_offset(self) -> None:
         called = {
