@@ -2,7 +2,8 @@
 //!
 //! The model copies the words of a person, and sometimes it garbles them, or wants what nobody asked
 //! for. In its training, each text in the arguments of a call that writes is a copy. So a text that
-//! stands nowhere in the chat is a mistake, and nobody is asked to approve it.
+//! stands nowhere in the chat is a mistake, and so is another entry of a list than the one that the
+//! person named. Nobody is asked to approve such a call.
 
 use madang::{
     model::PromptMessage,
@@ -22,6 +23,10 @@ const MAX_WISHES: usize = 3;
 
 /// Arguments whose values are named by the schema, and not by the person.
 const CHOICES: [&str; 3] = ["frame_level", "value", "separator"];
+
+/// Arguments that choose an entry of a list.
+const CHOSEN: [&str; 7] =
+    ["habit_id", "protocol_id", "id", "pageId", "parentId", "blockId", "parentBlockId"];
 
 /// What people write if something is to be deleted or to end: in any place of a message,
 const REMOVING_PARTS: [&str; 46] = [
@@ -93,7 +98,9 @@ pub(super) fn has_grounds(call: &WantedCall, messages: &[PromptMessage]) -> bool
     // What is no JSON is refused by its own name.
     let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else { return true };
     let chat = Chat::read(&messages[messages.len().saturating_sub(MAX_MESSAGES)..]);
-    chat.has_arguments(&arguments) && (change != Change::Removes || chat.asks_to_remove())
+    chat.has_arguments(&arguments)
+        && CHOSEN.iter().all(|name| chat.chose(&arguments[*name]))
+        && (change != Change::Removes || chat.asks_to_remove())
 }
 
 /// Says that nothing was done because the request was not understood, as the model does itself.
@@ -109,11 +116,13 @@ struct Chat<'a> {
     /// The texts of the person, as they are.
     said: Vec<&'a str>,
     texts: Vec<String>,
+    /// The lists that tools returned: of each entry its id, and its title or text.
+    lists: Vec<Vec<(Value, String)>>,
 }
 
 impl<'a> Chat<'a> {
     fn read(messages: &'a [PromptMessage]) -> Self {
-        let mut chat = Self { said: Vec::new(), texts: Vec::new() };
+        let mut chat = Self { said: Vec::new(), texts: Vec::new(), lists: Vec::new() };
         for message in messages {
             match message {
                 PromptMessage::User { text } => {
@@ -126,6 +135,8 @@ impl<'a> Chat<'a> {
                         chat.texts.push(folded(text));
                         true
                     });
+                    let items = envelope["data"]["items"].as_array().into_iter().flatten();
+                    chat.lists.push(items.filter_map(entry).collect());
                 }
                 _ => {}
             }
@@ -165,6 +176,16 @@ impl<'a> Chat<'a> {
         is_said(parts.next()) && is_said(parts.nth(1))
     }
 
+    /// Returns whether an entry is one that the last message names, if it names any of the same list.
+    fn chose(&self, id: &Value) -> bool {
+        let wish = self.said.last().map(|text| folded(text)).unwrap_or_default();
+        let mut lists = self.lists.iter().filter(|list| list.iter().any(|(one, _)| one == id));
+        lists.all(|list| {
+            let mut named = list.iter().filter(|(_, name)| wish.contains(name)).peekable();
+            named.peek().is_none() || named.any(|(one, _)| one == id)
+        })
+    }
+
     fn asks_to_remove(&self) -> bool {
         let mut wishes = self.said.iter().rev().take(MAX_WISHES).map(|text| text.to_lowercase());
         wishes.any(|wish| {
@@ -176,6 +197,13 @@ impl<'a> Chat<'a> {
                 })
         })
     }
+}
+
+/// Reads an entry of a list, if it has an id and a name.
+fn entry(item: &Value) -> Option<(Value, String)> {
+    let id = item.get("habit_id").or_else(|| item.get("id"))?;
+    let name = item.get("title").or_else(|| item.get("content"))?.as_str().map(folded)?;
+    (!name.is_empty()).then(|| (id.clone(), name))
 }
 
 /// Removes what a copy may differ in.

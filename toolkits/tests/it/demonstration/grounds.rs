@@ -127,6 +127,27 @@ async fn nothing_is_deleted_or_ended_without_a_word_for_it() {
 }
 
 #[tokio::test]
+async fn of_a_list_the_entry_is_taken_that_the_person_named() {
+    let habits = r#"{"status":"ok","data":{"count":2,"items":[
+        {"habit_id":1,"title":"Warm bath"},{"habit_id":2,"title":"Fruit snack"}]}}"#;
+    let list = called("list_active_habits", &json!({}), habits);
+    let log = |habit: u32| json!({ "habit_id": habit, "value": "done" });
+    let asked = [user("Log fruit  snack as done"), list.clone()];
+    assert!(has_grounds("log_tracker_entry", log(2), &asked).await);
+    assert!(!has_grounds("log_tracker_entry", log(1), &asked).await);
+    let both = [user("warm bath and fruit snack are done"), list.clone()];
+    assert!(has_grounds("log_tracker_entry", log(1), &both).await);
+    let neither = [user("Log fruit snack"), list.clone(), said("Which?"), user("the first")];
+    assert!(has_grounds("log_tracker_entry", log(1), &neither).await);
+    let pages = r#"{"status":"ok","data":{"count":2,"total":2,"items":[
+        {"id":"01a2","title":"Plan"},{"id":"01a3","title":"Plan for May"}]}}"#;
+    let pages = called("query_pages", &json!({ "query": "Plan" }), pages);
+    let asked = [user("delete the page Plan"), pages];
+    assert!(has_grounds("delete_page", json!({ "id": "01a2" }), &asked).await);
+    assert!(!has_grounds("delete_page", json!({ "id": "01a3" }), &asked).await);
+}
+
+#[tokio::test]
 async fn what_changes_nothing_and_what_is_no_json_pass() {
     let asked = [user("hm")];
     assert!(has_grounds("query_pages", json!({ "query": "anything" }), &asked).await);
