@@ -164,16 +164,17 @@ impl<'a> Chat<'a> {
         })
     }
 
-    /// Returns whether the person has named the year and the day of a date, in whatever form.
+    /// Returns whether the person has named the day of a date, in whatever form, and another year
+    /// not in the last message.
     fn has_day(&self, date: &str) -> bool {
-        let numbers = |text: &'a str| text.split(|letter: char| !letter.is_ascii_digit());
-        let is_said = |part: Option<&str>| {
-            let part = part.and_then(|part| part.parse::<u32>().ok());
-            let mut said = self.said.iter().flat_map(|text| numbers(text));
-            part.is_some() && said.any(|number| number.parse().ok() == part)
-        };
         let mut parts = date.split('-');
-        is_said(parts.next()) && is_said(parts.nth(1))
+        let (Some(year), Some(day)) = (parts.next(), parts.nth(1)) else { return false };
+        let day = day.trim_start_matches('0');
+        let mut said = self.said.iter().flat_map(|text| numbers(text));
+        let years = self.said.last().into_iter().flat_map(|text| numbers(text));
+        let years: Vec<_> = years.filter(|number| number.len() == 4).collect();
+        said.any(|number| number.trim_start_matches('0') == day)
+            && (years.is_empty() || years.contains(&year))
     }
 
     /// Returns whether an entry is one that the last message names, if it names any of the same list.
@@ -204,6 +205,11 @@ fn entry(item: &Value) -> Option<(Value, String)> {
     let id = item.get("habit_id").or_else(|| item.get("id"))?;
     let name = item.get("title").or_else(|| item.get("content"))?.as_str().map(folded)?;
     (!name.is_empty()).then(|| (id.clone(), name))
+}
+
+/// Returns the numbers of a text, as they are written.
+fn numbers(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_ascii_digit())
 }
 
 /// Removes what a copy may differ in.

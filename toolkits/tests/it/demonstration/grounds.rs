@@ -89,6 +89,8 @@ async fn a_day_is_one_that_was_said() {
         ("habit 2 done on 2026-03-09", "2026-03-09", true),
         ("2026년 3월 9일에 2번 습관 했어", "2026-03-09", true),
         ("habit 2 done on March 9, 2026", "2026-03-09", true),
+        ("3월 9일에 2번 습관 했어", "2026-03-09", true),
+        ("habit 2 done on the 9th", "2026-03-09", true),
         ("habit 2 done on March 9, 2026", "2026-03-19", false),
         ("habit 2 done on March 9, 2026", "2025-03-09", false),
         ("habit 2 done", "2026-03-09", false),
