@@ -97,7 +97,7 @@ async fn no_token_of_one_session_reaches_another() {
     let crowded = |options: LlamaOptions| {
         options
             .context_tokens(256)
-            .cache_tokens(768)
+            .cache_tokens(512)
             .resting_tokens(128)
             .max_sequences(AT_ONCE / 3)
             // Room for some of them, so that some come back and most are forgotten.
