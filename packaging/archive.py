@@ -16,10 +16,8 @@ SUMS = "SHA256SUMS"
 def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.Path]:
     """Writes `madang-VERSION-TARGET.tar.gz`, or `.zip` for Windows, and its line in SHA256SUMS."""
     name = f"madang-{contents.version}-{binary.platform.rust}"
-    files = {
-        f"{name}/{binary.platform.program}": (binary.bytes(), 0o755),
-        f"{name}/README.md": (contents.readme, 0o644),
-    }
+    files = {f"{name}/{path}": file for path, file in binary.files().items()}
+    files[f"{name}/README.md"] = (contents.readme, 0o644)
     files |= {f"{name}/{licence}": (text, 0o644) for licence, text in contents.licences.items()}
     is_zip = binary.platform.npm_os == "win32"
     archive = out / (f"{name}.zip" if is_zip else f"{name}.tar.gz")

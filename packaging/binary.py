@@ -11,6 +11,8 @@ import tempfile
 
 from refusal import RefusedError
 
+LAUNCHER = pathlib.Path(__file__).resolve().parent / "launcher.sh"
+
 
 @dataclasses.dataclass(frozen=True)
 class Platform:
@@ -68,12 +70,13 @@ USUAL_LIBRARIES = {
 
 @dataclasses.dataclass(frozen=True)
 class Binary:
-    """A finished binary."""
+    """A finished binary, and its libraries if `scripts/portable.sh` built it."""
 
     path: pathlib.Path
     platform: Platform
+    libraries: list[pathlib.Path]
     glibc: int | None
-    """The second part of the oldest version of glibc that it runs with, such as 35 of 2.35."""
+    """The second part of the oldest version of glibc that they run with, such as 35 of 2.35."""
 
     @classmethod
     def read(cls, path: pathlib.Path) -> "Binary":
@@ -83,15 +86,31 @@ class Binary:
         platform = PLATFORMS.get(head_of(path))
         if platform is None:
             raise RefusedError(f"{path} is no program for Linux (x86-64, arm64), macOS (arm64) or Windows (x86-64)")
-        return cls(path, platform, oldest_glibc(path) if platform.is_linux else None)
+        if not platform.is_linux:
+            return cls(path, platform, [], None)
+        libraries = libraries_of(path)
+        return cls(path, platform, libraries, max(oldest_glibc(file) for file in [path, *libraries]))
 
-    def bytes(self) -> bytes:
-        """Returns the program without the symbols that only debuggers read."""
+    def files(self) -> dict[str, tuple[bytes, int]]:
+        """Returns the files by their paths below any folder, each with its bytes and its mode.
+
+        A program that has libraries lies beside them, and a script in its usual place starts it.
+        """
+        if not self.libraries:
+            return {f"bin/{self.platform.program}": (self.stripped(self.path), 0o755)}
+        return {
+            "bin/madang": (LAUNCHER.read_bytes(), 0o755),
+            "lib/madang/madang": (self.stripped(self.path), 0o755),
+            **{f"lib/madang/{library.name}": (self.stripped(library), 0o644) for library in self.libraries},
+        }
+
+    def stripped(self, file: pathlib.Path) -> bytes:
+        """Returns a file without the symbols that only debuggers read."""
         if not self.platform.is_linux:
-            return self.path.read_bytes()
+            return file.read_bytes()
         with tempfile.TemporaryDirectory() as folder:
-            stripped = pathlib.Path(folder, "madang")
-            run_tool("strip", "--strip-all", "--remove-section=.comment", "-o", str(stripped), str(self.path))
+            stripped = pathlib.Path(folder, file.name)
+            run_tool("strip", "--strip-all", "--remove-section=.comment", "-o", str(stripped), str(file))
             return stripped.read_bytes()
 
 
@@ -110,13 +129,28 @@ def head_of(path: pathlib.Path) -> tuple[str, int]:
     return "unknown", 0
 
 
-def oldest_glibc(path: pathlib.Path) -> int:
-    """Returns the oldest glibc whose systems have all symbols that the binary needs."""
+def libraries_of(path: pathlib.Path) -> list[pathlib.Path]:
+    """Returns the libraries of llama.cpp beside a program that needs some of them."""
+    if not unusual_libraries(path):
+        return []
+    libraries = sorted(path.parent.glob("lib*.so*"))
+    names = {library.name for library in libraries}
+    for file in [path, *libraries]:
+        if missing := unusual_libraries(file) - names:
+            listed = ", ".join(sorted(missing))
+            raise RefusedError(f"{file} needs {listed}, which not every system has: build with scripts/portable.sh")
+    return libraries
+
+
+def unusual_libraries(path: pathlib.Path) -> set[str]:
+    """Returns the names of the libraries that a file needs and that not every system has."""
     dynamic = run_tool("readelf", "--dynamic", "--wide", str(path)).decode()
     needed = set(re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic))
-    if unusual := {name for name in needed - USUAL_LIBRARIES if not name.startswith("ld-linux")}:
-        names = ", ".join(sorted(unusual))
-        raise RefusedError(f"{path} needs {names}, which not every system has: link it statically")
+    return {name for name in needed - USUAL_LIBRARIES if not name.startswith("ld-linux")}
+
+
+def oldest_glibc(path: pathlib.Path) -> int:
+    """Returns the oldest glibc whose systems have all symbols that the file needs."""
     versions = run_tool("readelf", "--version-info", "--wide", str(path)).decode()
     # manylinux_2_17 is the oldest for both processors. The other version has a name in place of a number.
     oldest = 36 if "GLIBC_ABI_DT_RELR" in versions else 17

@@ -32,10 +32,14 @@ def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.
             raise RefusedError(f"there is no `{tool}`: make the package on Debian or Ubuntu, with dpkg-dev")
     with tempfile.TemporaryDirectory() as folder:
         tree = pathlib.Path(folder, "tree")
-        for path, (content, mode) in files(binary, contents).items():
+        placed = files(binary, contents)
+        for path, (content, mode) in placed.items():
             place(tree / path, content, mode)
+        # Also by this folder dpkg-shlibdeps knows that a library is of the same package.
+        (tree / "DEBIAN").mkdir()
+        compiled = [tree / path for path, (content, _) in placed.items() if content.startswith(b"\x7fELF")]
         size = sum(file.stat().st_size for file in tree.rglob("*") if file.is_file()) // 1024
-        place(tree / "DEBIAN" / "control", control(binary, contents, size, depends(tree, binary)).encode(), 0o644)
+        place(tree / "DEBIAN" / "control", control(binary, contents, size, depends(compiled)).encode(), 0o644)
         place(tree / "DEBIAN" / "conffiles", b"/etc/default/madang\n", 0o644)
         for script in SCRIPTS:
             place(tree / "DEBIAN" / script, (FOLDER / script).read_bytes(), 0o755)
@@ -50,7 +54,7 @@ def files(binary: Binary, contents: Contents) -> dict[str, tuple[bytes, int]]:
     placed = {path: ((FOLDER / name).read_bytes(), 0o644) for name, path in PLACES.items()}
     # It may contain keys of models behind an API; systemd reads it as root.
     placed["etc/default/madang"] = (placed["etc/default/madang"][0], 0o640)
-    placed["usr/bin/madang"] = (binary.bytes(), 0o755)
+    placed |= {f"usr/{path}": file for path, file in binary.files().items()}
     placed[f"{DOC}/README.md"] = (contents.readme, 0o644)
     placed[f"{DOC}/THIRD-PARTY.txt.gz"] = (gzip.compress(contents.licences["THIRD-PARTY.txt"], mtime=TIME), 0o644)
     placed[f"{DOC}/copyright"] = (copyright_of(contents), 0o644)
@@ -68,12 +72,12 @@ def place(path: pathlib.Path, content: bytes, mode: int) -> None:
     path.chmod(mode)
 
 
-def depends(tree: pathlib.Path, binary: Binary) -> str:
-    """Returns the packages whose libraries the program needs, in the versions that have its symbols."""
+def depends(compiled: list[pathlib.Path]) -> str:
+    """Returns the packages whose libraries these files need, in the versions that have their symbols."""
     with tempfile.TemporaryDirectory() as folder:
         source = b"Source: madang\n\nPackage: madang\nArchitecture: any\n"
         place(pathlib.Path(folder, "debian", "control"), source, 0o644)
-        said = run(["dpkg-shlibdeps", "-O", str(tree / "usr/bin/madang")], pathlib.Path(folder))
+        said = run(["dpkg-shlibdeps", "-O", *map(str, compiled)], pathlib.Path(folder))
     return said.strip().removeprefix("shlibs:Depends=")
 
 

@@ -3,11 +3,10 @@
 #
 # usage: install.sh [ADDRESS]
 #   ADDRESS          where SHA256SUMS and the archives of one release are, instead of MADANG_RELEASE; https://, or a folder as file://
-#   PREFIX           the program comes into PREFIX/bin; by default into ~/.local/bin
+#   PREFIX           the program comes into PREFIX/bin, and its libraries, if it has any, into PREFIX/lib/madang; by default ~/.local
 set -eu
 
 release=${1:-${MADANG_RELEASE:-}}
-bin=${PREFIX:+$PREFIX/bin}
 
 stop() {
     printf 'install.sh: %s\n' "$*" >&2
@@ -68,7 +67,8 @@ case $release in
 https://* | file://*) ;;
 *) is_loopback "$release" || stop "$release is not https:// or file://, so somebody between here and there could exchange the checksums" ;;
 esac
-[ -n "$bin" ] || bin=${HOME:?install.sh: set HOME or PREFIX}/.local/bin
+prefix=${PREFIX:-${HOME:?install.sh: set HOME or PREFIX}/.local}
+bin=$prefix/bin lib=$prefix/lib
 target=$(target) ||
     stop "there is no archive for $(uname -s) on $(uname -m): \`cargo install madang-cli\` builds the program"
 
@@ -90,15 +90,22 @@ found=$(sum_of "$folder/$archive")
 [ "$found" = "$wanted" ] || stop "$archive has the checksum $found instead of $wanted, so nothing was installed: download it again"
 
 tar -xzf "$folder/$archive" -C "$folder" || stop "failed to unpack $archive"
-program=$folder/${archive%.tar.gz}/madang
-version=$("$program" --version 2>&1) ||
+unpacked=$folder/${archive%.tar.gz}
+version=$("$unpacked/bin/madang" --version 2>&1) ||
     stop "the program does not run here, so nothing was installed ($version): \`cargo install madang-cli\` builds one for this system"
 
 mkdir -p "$bin" || stop "failed to create $bin: set PREFIX to a folder that you may write"
-# Beside its place first: a program that runs cannot be written, and one that is half written must not run.
-put_into_place() { cp "$program" "$bin/.madang.new" && chmod 755 "$bin/.madang.new" && mv -f "$bin/.madang.new" "$bin/madang"; }
+# Beside their places first: a program that runs cannot be written, and one that is half written must not run.
+put_into_place() {
+    if [ -d "$unpacked/lib" ]; then
+        mkdir -p "$lib" && rm -rf "$lib/.madang.new" "$lib/.madang.old" && cp -R "$unpacked/lib/madang" "$lib/.madang.new" || return
+        if [ -e "$lib/madang" ]; then mv "$lib/madang" "$lib/.madang.old" || return; fi
+        mv "$lib/.madang.new" "$lib/madang" && rm -rf "$lib/.madang.old" || return
+    fi
+    cp "$unpacked/bin/madang" "$bin/.madang.new" && chmod 755 "$bin/.madang.new" && mv -f "$bin/.madang.new" "$bin/madang"
+}
 put_into_place ||
-    stop "failed to write $bin/madang: set PREFIX to a folder that you may write"
+    stop "failed to write $bin/madang and $lib/madang: set PREFIX to a folder that you may write"
 
 printf 'installed %s as %s\n' "$version" "$bin/madang"
 case :$PATH: in

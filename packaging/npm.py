@@ -35,7 +35,7 @@ def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.
     script = (HERE / "npm" / "madang.js").read_bytes()
     return [
         pack(launcher, {"bin/madang.js": (script, 0o755), "README.md": (contents.readme, 0o644)}, contents, out),
-        pack(for_platform, {f"bin/{platform.program}": (binary.bytes(), 0o755)}, contents, out),
+        pack(for_platform, binary.files(), contents, out),
     ]
 
 

@@ -24,7 +24,7 @@ def main() -> int:
     """Makes the package and prints the paths of its files."""
     parser = argparse.ArgumentParser(prog="scripts/package.sh", description="Makes a package from a finished binary.")
     parser.add_argument("kind", choices=KINDS, help="the kind of package")
-    parser.add_argument("binary", type=pathlib.Path, help="the program madang, built with --release")
+    parser.add_argument("binary", type=pathlib.Path, help="the program madang; its libraries lie beside it")
     parser.add_argument("out", type=pathlib.Path, help="the folder for the package; it is created if it does not exist")
     wanted = parser.parse_args()
     try:

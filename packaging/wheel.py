@@ -9,10 +9,11 @@ from contents import SUMMARY, Contents, zipped
 
 
 def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.Path]:
-    """Writes `madang-VERSION-py3-none-PLATFORM.whl`. Its program comes into the folder of scripts, as pip finds it."""
+    """Writes `madang-VERSION-py3-none-PLATFORM.whl`. pip puts its folders below that of the environment."""
     tag = f"py3-none-{tag_of(binary)}"
     info = f"madang-{contents.version}.dist-info"
-    files = {f"madang-{contents.version}.data/scripts/{binary.platform.program}": (binary.bytes(), 0o755)}
+    data = f"madang-{contents.version}.data"
+    files = {f"{data}/{place_of(path)}": file for path, file in binary.files().items()}
     files |= {f"{info}/licenses/{licence}": (text, 0o644) for licence, text in contents.licences.items()}
     files[f"{info}/METADATA"] = (metadata(contents), 0o644)
     head = f"Wheel-Version: 1.0\nGenerator: madang\nRoot-Is-Purelib: false\nTag: {tag}\n"
@@ -22,6 +23,12 @@ def make(binary: Binary, contents: Contents, out: pathlib.Path) -> list[pathlib.
     wheel = out / f"madang-{contents.version}-{tag}.whl"
     wheel.write_bytes(zipped(files))
     return [wheel]
+
+
+def place_of(path: str) -> str:
+    """Returns where a wheel has a file. pip knows the folder of programs, which has another name on Windows."""
+    folder, rest = path.split("/", 1)
+    return f"scripts/{rest}" if folder == "bin" else f"data/{path}"
 
 
 def tag_of(binary: Binary) -> str:

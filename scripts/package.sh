@@ -2,7 +2,8 @@
 # Makes a package from a finished binary. It compiles nothing, and the same binary gives the same bytes.
 #
 # usage: scripts/package.sh archive|wheel|npm|deb BINARY OUT
-#   BINARY: the program, built with `cargo build --locked --release --bin madang`; its head says for which system
+#   BINARY: the program, built with `cargo build --locked --release --bin madang`; its head says for which system. That of
+#           scripts/portable.sh is target/portable/lib/madang/madang, and its libraries beside it come into the package, too
 #   OUT:    the folder for the package
 set -eu
 root=$(cd "$(dirname "$0")/.." && pwd)

@@ -5,7 +5,8 @@
 #
 # usage: scripts/test-packages.sh BINARY [TEST..]     tests as unittest names them, such as test_wheel
 #
-# It needs what `scripts/setup.sh packages` brings. With MADANG_PORTABLE=1 the binary must also run on a processor without AVX.
+# It needs what `scripts/setup.sh packages` brings. With MADANG_PORTABLE=1 the binary is that of
+# scripts/portable.sh: it must also run on a processor without AVX.
 set -eu
 binary=$(realpath "$1")
 shift

@@ -71,6 +71,16 @@ pub enum LoadError {
         /// The architecture that the file names.
         architecture: String,
     },
+    /// The folder of a portable program has no library for this processor.
+    #[error(
+        "failed to load the model: {} has no library of llama.cpp for this processor; install the \
+         program again, or restart it if that has just been done",
+        folder.display()
+    )]
+    NoVariant {
+        /// The folder of the program.
+        folder: PathBuf,
+    },
     /// The memory is not enough for the context.
     #[error(
         "failed to make room for a context of {tokens} tokens; ask for a smaller one (--context)"

@@ -32,6 +32,8 @@ mod markers;
 mod options;
 mod pieces;
 mod probes;
+#[cfg(any(feature = "portable", test))]
+mod processor;
 mod prompt;
 mod repetition;
 mod sampler;

@@ -6,12 +6,15 @@ import os
 import pathlib
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = pathlib.Path(os.environ["MADANG_BIN"]).resolve()
+# Whether the binary is that of `scripts/portable.sh`.
+IS_PORTABLE = bool(os.environ.get("MADANG_PORTABLE"))
 # What `scripts/setup.sh packages` brings: `root.tar`, a small Debian, and `venv` with auditwheel.
 CACHE = pathlib.Path(os.environ["MADANG_PACKAGES"])
 
@@ -36,6 +39,15 @@ def made(kind: str) -> list[pathlib.Path]:
     if ended.returncode != 0:
         raise AssertionError(ended.stderr)
     return [pathlib.Path(line) for line in ended.stdout.splitlines()]
+
+
+def unpacked(folder: pathlib.Path) -> pathlib.Path:
+    """Unpacks the archive into a folder and returns that of the archive."""
+    archive, _ = made("archive")
+    with tarfile.open(archive) as files:
+        files.extractall(folder, filter="data")
+    [inside] = folder.glob("madang-*")
+    return inside
 
 
 class PackageTest(unittest.TestCase):

@@ -57,6 +57,7 @@ class Debian(PackageTest):
         self.install()
         self.done(*self.inside("dpkg", "--remove", "madang"))
         self.assertFalse((self.root / "usr/bin/madang").exists())
+        self.assertFalse((self.root / "usr/lib/madang").exists())
         self.assertTrue(all((self.root / folder.lstrip("/") / "kept").exists() for folder in folders))
         self.done(*self.inside("dpkg", "--purge", "madang"))
         gone = [*folders, "/etc/default/madang", "/usr/lib/systemd/system/madang.service", "/usr/share/doc/madang"]

@@ -1,12 +1,10 @@
 """The program of a package runs on older processors, which qemu imitates."""
 
-import os
 import subprocess
-import tarfile
 import threading
 import unittest
 
-from support import BINARY, PATIENCE, QUESTION, PackageTest, made
+from support import BINARY, IS_PORTABLE, PATIENCE, QUESTION, PackageTest, unpacked
 
 
 class Processor(PackageTest):
@@ -15,12 +13,10 @@ class Processor(PackageTest):
     def setUp(self) -> None:
         """Unpacks the program."""
         super().setUp()
-        archive, _ = made("archive")
-        if "x86_64" not in archive.name:
+        folder = unpacked(self.folder)
+        if "x86_64" not in folder.name:
             self.skipTest("another processor, which has no such variants")
-        with tarfile.open(archive) as files:
-            files.extractall(self.folder, filter="data")
-        [self.program] = self.folder.glob("madang-*/madang")
+        self.program = folder / ("lib/madang/madang" if IS_PORTABLE else "bin/madang")
 
     def computes_on(self, processor: str) -> None:
         """Asks one question on this processor until the model has called its tool: qemu takes minutes for an answer.
@@ -60,7 +56,7 @@ class Processor(PackageTest):
         """A Haswell of 2013 has what llama.cpp uses without other settings."""
         self.computes_on("Haswell")
 
-    @unittest.skipUnless(os.environ.get("MADANG_PORTABLE"), f"without MADANG_PORTABLE=1, {BINARY.name} may need AVX2")
+    @unittest.skipUnless(IS_PORTABLE, f"without MADANG_PORTABLE=1, {BINARY.name} may need AVX2")
     def test_it_computes_on_a_processor_without_avx(self) -> None:
         """A Nehalem of 2008 has SSE 4.2 and nothing newer."""
         self.computes_on("Nehalem")

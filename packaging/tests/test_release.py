@@ -37,6 +37,12 @@ class Release(unittest.TestCase):
         self.assertIn("test_wheel", tests)
         self.assertEqual([test for test in tests if not (ROOT / f"packaging/tests/{test}.py").is_file()], [])
 
+    def test_the_program_for_linux_on_x86_64_runs_on_any_processor(self) -> None:
+        """It is built by the script for that, and tested so."""
+        build = re.search(r"if: matrix\.system == 'linux-x64'\n +run: \|\n((?: {10}.*\n)+)", WORKFLOW)[1]
+        self.assertIn("scripts/portable.sh --locked", build)
+        self.assertIn("MADANG_PORTABLE: ${{ matrix.system == 'linux-x64' && '1' || '' }}", WORKFLOW)
+
     def test_it_makes_each_kind_for_linux(self) -> None:
         """The kinds are those of scripts/package.sh."""
         kinds = re.search(r"(?m)^# usage: scripts/package\.sh (\S+) ", (ROOT / "scripts/package.sh").read_text())[1]

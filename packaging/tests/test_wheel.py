@@ -21,6 +21,7 @@ class Wheel(PackageTest):
         self.assert_quick("wheel", began, [wheel])
         self.done("venv/bin/pip", "uninstall", "--yes", "madang")
         self.assertFalse((self.folder / "venv/bin/madang").exists())
+        self.assertFalse((self.folder / "venv/lib/madang").exists())
 
     def test_its_tag_is_the_oldest_that_auditwheel_finds(self) -> None:
         """The symbols of the binary decide, so neither an older nor a newer tag is true."""

@@ -22,6 +22,7 @@ pub(super) fn load(
     progress: Option<Progress>,
     gpu_layers: u32,
 ) -> Result<Weights, LoadError> {
+    let backend = backend()?;
     let mut params =
         LlamaModelParams::default().with_use_mmap(file.stays()).with_n_gpu_layers(gpu_layers);
     if let Some(mut progress) = progress {
@@ -33,7 +34,7 @@ pub(super) fn load(
             true
         });
     }
-    Weights::load_from_file(backend(), file.path(), &params).map_err(|_| LoadError::Refused {
+    Weights::load_from_file(backend, file.path(), &params).map_err(|_| LoadError::Refused {
         path: file.path().into(),
         architecture: gguf.architecture.clone(),
     })

@@ -102,7 +102,7 @@ fn run(
         has_flash_attention: options.has_flash_attention,
     };
     let context = weights
-        .new_context(backend(), context(shape))
+        .new_context(backend()?, context(shape))
         .map_err(|_| LoadError::Context { tokens: cells })?;
     let generator = Generator::new(&weights, &gguf, &options, count(room)).ok_or_else(|| {
         LoadError::Damaged { path, problem: "it has too many special tokens".into() }

@@ -64,7 +64,7 @@ impl<'m> Bench<'m> {
             .with_n_batch(512)
             .with_n_threads(1)
             .with_n_threads_batch(1);
-        let mut context = self.weights.new_context(backend(), params).unwrap();
+        let mut context = self.weights.new_context(backend().unwrap(), params).unwrap();
         let writer = PromptWriter {
             dialect: &self.dialect,
             markers: &self.vocabulary.markers,
@@ -122,7 +122,8 @@ fn forced_tokens_say_the_same_in_fewer_steps() {
     let file = ModelFile::of(&options.source).unwrap();
     let gguf = Gguf::read(file.path()).unwrap();
     let weights =
-        Weights::load_from_file(backend(), file.path(), &LlamaModelParams::default()).unwrap();
+        Weights::load_from_file(backend().unwrap(), file.path(), &LlamaModelParams::default())
+            .unwrap();
     let bench = Bench::new(&weights, &gguf);
     let mut with = 0;
     let mut without = 0;

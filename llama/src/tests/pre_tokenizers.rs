@@ -23,7 +23,7 @@ fn read(name: &'static str, texts: &[(&'static str, String)]) -> usize {
     let path = directory.path().join("tiny.gguf");
     TinyModel { pre_tokenizer: name, ..TinyModel::new() }.write(&path);
     let params = LlamaModelParams::default().with_vocab_only(true);
-    let weights = Weights::load_from_file(backend::backend(), &path, &params).unwrap();
+    let weights = Weights::load_from_file(backend::backend().unwrap(), &path, &params).unwrap();
     let vocabulary = Vocabulary::of(&weights).unwrap();
     for (kind, text) in texts {
         let spans = spans(&[Piece::Untrusted(text.clone())], &vocabulary.markers);

@@ -21,7 +21,8 @@ fn tokens(tiny: &TinyModel, family: &Family, text: &str) -> Vec<usize> {
     tiny.write(&path);
     let params = llama_cpp_2::model::params::LlamaModelParams::default();
     let weights =
-        llama_cpp_2::model::LlamaModel::load_from_file(backend::backend(), &path, &params).unwrap();
+        llama_cpp_2::model::LlamaModel::load_from_file(backend::backend().unwrap(), &path, &params)
+            .unwrap();
     let vocabulary = Vocabulary::of(&weights).unwrap().of_family(family, None, &[]).unwrap();
     let pieces = [
         Piece::Trusted("<|im_start|>user\n".into()),

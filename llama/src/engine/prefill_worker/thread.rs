@@ -117,7 +117,7 @@ impl<'m> Work<'m> {
 fn made<'m>(weights: &'m Weights, make: Make) -> Option<[KvContext<'m>; 2]> {
     let Make { shapes, scratch, keeps } = make;
     let kv = |shape| {
-        let context = weights.new_context(backend(), context(shape));
+        let context = weights.new_context(backend().ok()?, context(shape));
         let context =
             context.inspect_err(|cause| warn!(%cause, "failed to make a context")).ok()?;
         Some(KvContext::new(context, scratch, keeps))

@@ -78,7 +78,7 @@ fn engine<'m>(
     let shape =
         Shape { cells: 16_384, batch: 256, sequences: 200, threads: 1, has_flash_attention };
     let params = load::context(shape);
-    let context = weights.new_context(backend(), params).unwrap();
+    let context = weights.new_context(backend().unwrap(), params).unwrap();
     let tiers = Tiers { sequences: 199, resting_tokens: 1_024, swapped_bytes: 1 << 20 };
     let cache = Cache::new(context, load::Keeps::of(weights, gguf), tiers);
     Engine::new(

@@ -70,7 +70,7 @@ impl Model {
 
     fn engine<'m>(&'m self, cells: usize, prefill_worker: Option<PrefillWorker<'m>>) -> Engine<'m> {
         let context = load::context(Self::shape(cells));
-        let context = self.weights.new_context(backend(), context).unwrap();
+        let context = self.weights.new_context(backend().unwrap(), context).unwrap();
         let tiers =
             Tiers { sequences: SEQUENCES, resting_tokens: CHAT / 2, swapped_bytes: 1 << 20 };
         let cache = Cache::new(context, self.keeps, tiers);
