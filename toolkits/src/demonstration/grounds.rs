@@ -89,6 +89,17 @@ const REMOVING_WORDS: [&str; 14] = [
     "close", "through",
 ];
 
+/// Words with which an English question begins that is no order,
+const ASKING: [&str; 14] = [
+    "did", "was", "were", "is", "are", "has", "have", "does", "why", "when", "who", "which",
+    "didn't", "isn't",
+];
+/// words that make one of "what" and "how",
+const ASKING_AFTER: [&str; 11] =
+    ["if", "did", "was", "is", "are", "do", "does", "many", "long", "much", "often"];
+/// and words that may come before them.
+const FILLERS: [&str; 10] = ["so", "and", "but", "hm", "hmm", "well", "wait", "then", "ok", "okay"];
+
 /// Returns whether a call has grounds. A call that changes nothing needs none.
 pub(super) fn has_grounds(call: &WantedCall, messages: &[PromptMessage]) -> bool {
     let change = deeds::of(&call.name).change;
@@ -99,7 +110,8 @@ pub(super) fn has_grounds(call: &WantedCall, messages: &[PromptMessage]) -> bool
     let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else { return true };
     let chat = Chat::read(&messages[messages.len().saturating_sub(MAX_MESSAGES)..]);
     chat.has_arguments(&arguments)
-        && CHOSEN.iter().all(|name| chat.chose(&arguments[*name]))
+        && CHOSEN.iter().all(|name| chat.chose(name, &arguments[*name]))
+        && !chat.only_asks()
         && (change != Change::Removes || chat.asks_to_remove())
 }
 
@@ -117,7 +129,15 @@ struct Chat<'a> {
     said: Vec<&'a str>,
     texts: Vec<String>,
     /// The lists that tools returned: of each entry its id, and its title or text.
-    lists: Vec<Vec<(Value, String)>>,
+    lists: Vec<Vec<Entry>>,
+}
+
+/// An entry of a list, whose texts are in small letters and without spaces.
+struct Entry {
+    id: Value,
+    name: String,
+    /// The words of the name by which it can be told.
+    words: Vec<String>,
 }
 
 impl<'a> Chat<'a> {
@@ -178,13 +198,33 @@ impl<'a> Chat<'a> {
     }
 
     /// Returns whether an entry is one that the last message names, if it names any of the same list.
-    fn chose(&self, id: &Value) -> bool {
+    /// Habits are also named by a word of their titles.
+    fn chose(&self, argument: &str, id: &Value) -> bool {
         let wish = self.said.last().map(|text| folded(text)).unwrap_or_default();
-        let mut lists = self.lists.iter().filter(|list| list.iter().any(|(one, _)| one == id));
+        let by_title = |entry: &&Entry| wish.contains(&entry.name);
+        let by_word = |entry: &&Entry| entry.words.iter().any(|word| wish.contains(word));
+        let mut lists = self.lists.iter().filter(|list| list.iter().any(|entry| entry.id == *id));
         lists.all(|list| {
-            let mut named = list.iter().filter(|(_, name)| wish.contains(name)).peekable();
-            named.peek().is_none() || named.any(|(one, _)| one == id)
+            let mut named: Vec<_> = list.iter().filter(by_title).collect();
+            if named.is_empty() && argument == "habit_id" {
+                named = list.iter().filter(by_word).collect();
+            }
+            named.is_empty() || named.iter().any(|entry| entry.id == *id)
         })
+    }
+
+    /// Returns whether the last message only asks whether, why or when something is so. Korean words
+    /// for it may as well begin a line that is to be written.
+    fn only_asks(&self) -> bool {
+        let last = self.said.last().map(|text| text.to_lowercase()).unwrap_or_default();
+        let words = last.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+        let mut words = words.filter(|word| !word.is_empty() && !FILLERS.contains(word));
+        match (words.next(), words.next()) {
+            (Some(first), _) if ASKING.contains(&first) => true,
+            (Some("what" | "how"), Some(second)) => ASKING_AFTER.contains(&second),
+            (Some("do"), Some(second)) => ["i", "we"].contains(&second),
+            _ => false,
+        }
     }
 
     fn asks_to_remove(&self) -> bool {
@@ -201,10 +241,13 @@ impl<'a> Chat<'a> {
 }
 
 /// Reads an entry of a list, if it has an id and a name.
-fn entry(item: &Value) -> Option<(Value, String)> {
-    let id = item.get("habit_id").or_else(|| item.get("id"))?;
-    let name = item.get("title").or_else(|| item.get("content"))?.as_str().map(folded)?;
-    (!name.is_empty()).then(|| (id.clone(), name))
+fn entry(item: &Value) -> Option<Entry> {
+    let id = item.get("habit_id").or_else(|| item.get("id"))?.clone();
+    let title = item.get("title").or_else(|| item.get("content"))?.as_str()?;
+    let is_long = |word: &&str| word.chars().count() >= if word.is_ascii() { 4 } else { 2 };
+    let words = title.split(|letter: char| !letter.is_alphanumeric()).filter(is_long);
+    let entry = Entry { id, name: folded(title), words: words.map(folded).collect() };
+    (!entry.name.is_empty()).then_some(entry)
 }
 
 /// Returns the numbers of a text, as they are written.

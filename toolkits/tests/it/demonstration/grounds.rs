@@ -150,6 +150,39 @@ async fn of_a_list_the_entry_is_taken_that_the_person_named() {
 }
 
 #[tokio::test]
+async fn a_habit_is_also_named_by_a_word_of_its_title() {
+    let habits = r#"{"status":"ok","data":{"count":2,"items":[
+        {"habit_id":1,"title":"계단 오르기"},{"habit_id":2,"title":"스트레칭 휴식"}]}}"#;
+    let list = called("list_active_habits", &json!({}), habits);
+    let end = |habit: u32| json!({ "habit_id": habit });
+    let asked = [user("스트레칭 그만할래"), list.clone()];
+    assert!(has_grounds("end_habit", end(2), &asked).await);
+    assert!(!has_grounds("end_habit", end(1), &asked).await);
+    let asked = [user("그거 그만할래"), list];
+    assert!(has_grounds("end_habit", end(1), &asked).await);
+}
+
+#[tokio::test]
+async fn a_question_whether_something_was_done_is_no_order() {
+    let page = json!({ "title": "book flights" });
+    for (words, is_good) in [
+        ("did you add book flights?", false),
+        ("so why is there no page book flights", false),
+        ("what if I make a page book flights", false),
+        ("how many pages are called book flights", false),
+        ("do I have a page book flights", false),
+        ("could you make a page book flights?", true),
+        ("do make a page book flights", true),
+    ] {
+        assert_eq!(
+            has_grounds("create_page", page.clone(), &[user(words)]).await,
+            is_good,
+            "{words}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn what_changes_nothing_and_what_is_no_json_pass() {
     let asked = [user("hm")];
     assert!(has_grounds("query_pages", json!({ "query": "anything" }), &asked).await);
