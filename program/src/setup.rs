@@ -77,7 +77,7 @@ pub(crate) async fn store_to_read(database: &Database) -> Result<SqliteStore, Fa
 pub(crate) fn registry(toolkits: &Toolkits) -> Result<ToolRegistry, Failure> {
     let mut registry = ToolRegistry::new();
     for toolkit in &toolkits.names {
-        registry.register_all(tools(*toolkit, NotesWrites::Run)).map_err(Failure::of)?;
+        registry.register_all(tools(*toolkit, Writes::Run)).map_err(Failure::of)?;
     }
     Ok(registry)
 }
@@ -89,27 +89,27 @@ pub(crate) fn builder(
     toolkits: &Toolkits,
     language: Option<LanguageTag>,
 ) -> Builder {
-    build(store, toolkits, language, NotesWrites::Run)
+    build(store, toolkits, language, Writes::Run)
 }
 
 /// Builds a runtime for chats with this model, which is not added. With the demonstration model a
-/// person is asked before notes are written, because it makes mistakes.
+/// person is asked before each write, because it makes mistakes.
 pub(crate) fn builder_for(
     model: &Model,
     store: impl Store,
     toolkits: &Toolkits,
     language: Option<LanguageTag>,
 ) -> Builder {
-    let writes = if model.is_demonstration() { NotesWrites::Ask } else { NotesWrites::Run };
+    let writes = if model.is_demonstration() { Writes::Ask } else { Writes::Run };
     build(store, toolkits, language, writes)
 }
 
-/// What happens when a call wants to write notes.
+/// What happens when a call wants to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NotesWrites {
-    /// It runs, unless it deletes.
+enum Writes {
+    /// It runs, unless its tool asks.
     Run,
-    /// A person is asked.
+    /// A person is asked in any case.
     Ask,
 }
 
@@ -117,7 +117,7 @@ fn build(
     store: impl Store,
     toolkits: &Toolkits,
     language: Option<LanguageTag>,
-    writes: NotesWrites,
+    writes: Writes,
 ) -> Builder {
     let only_reads = store.only_reads();
     let all = toolkits.names.iter().flat_map(|toolkit| tools(*toolkit, writes));
@@ -126,11 +126,12 @@ fn build(
     builder.store(store).panic_hook().tools(all)
 }
 
-fn tools(toolkit: Toolkit, writes: NotesWrites) -> Vec<Arc<dyn Tool>> {
+fn tools(toolkit: Toolkit, writes: Writes) -> Vec<Arc<dyn Tool>> {
     match (toolkit, writes) {
-        (Toolkit::Life, _) => life::tools(),
-        (Toolkit::Notes, NotesWrites::Run) => notes::tools(),
-        (Toolkit::Notes, NotesWrites::Ask) => notes::asking_tools(),
+        (Toolkit::Life, Writes::Run) => life::tools(),
+        (Toolkit::Life, Writes::Ask) => life::asking_tools(),
+        (Toolkit::Notes, Writes::Run) => notes::tools(),
+        (Toolkit::Notes, Writes::Ask) => notes::asking_tools(),
     }
 }
 

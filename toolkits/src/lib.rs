@@ -22,6 +22,7 @@
 //! [`demonstration`] has a model that knows these tools, and [`summary`] says in a line what a call
 //! gave.
 
+mod asking;
 mod category;
 pub mod demonstration;
 pub mod life;

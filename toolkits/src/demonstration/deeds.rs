@@ -137,8 +137,7 @@ mod tests {
 
     #[test]
     fn a_tool_that_asks_a_person_is_known_to_change_something() {
-        let asking = notes::asking_tools();
-        for tool in [life::tools(), asking].concat() {
+        for tool in [life::asking_tools(), notes::asking_tools()].concat() {
             let spec = tool.spec();
             let changes = of(&spec.name).change != Change::Nothing;
             assert_eq!(changes, spec.effect == EffectPolicy::Destructive, "{}", spec.name);

@@ -37,7 +37,7 @@ use sqlx::migrate::Migrator;
 
 pub use repository::{HabitError, HabitRepository};
 pub use today::{parse_day, today};
-pub use tools::tools;
+pub use tools::{asking_tools, tools};
 
 /// The tables of the toolkit. Their versions are kept in a table of their own, `_life_migrations`,
 /// because an embedder may have migrations in the same file.

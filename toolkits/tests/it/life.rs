@@ -46,6 +46,22 @@ fn data(report: &CallReport) -> Value {
     serde_json::from_str::<Value>(&report.envelope).unwrap()["data"].clone()
 }
 
+#[tokio::test]
+async fn of_the_asking_tools_a_blank_day_is_asked_for_as_well() {
+    for (tools, is_written) in [(life::tools(), true), (life::asking_tools(), false)] {
+        let store = SqliteStore::in_memory().migrations("life", &life::MIGRATIONS).await.unwrap();
+        let builder = Runtime::builder().model(ScriptedModel::new([])).store(store);
+        let runtime = builder.tools(tools).start().await.unwrap();
+        call(&runtime, "add_habit", add("daily-walk")).await;
+        let blank = json!({ "habit_id": 1, "value": "blank" });
+        let denied = Approver::Decided(Decision::Deny);
+        call_as(&runtime, "kim", "log_tracker_entry", blank, denied).await;
+        let entries = call(&runtime, "list_tracker_entries", json!({ "habit_id": 1 })).await;
+        assert_eq!(data(&entries)["count"], u64::from(is_written));
+        runtime.shutdown().await.unwrap();
+    }
+}
+
 async fn active(runtime: &Runtime, user: &str) -> u64 {
     let report = call_as(runtime, user, "list_active_habits", json!({}), Approver::None).await;
     data(&report)["count"].as_u64().unwrap()

@@ -15,6 +15,7 @@
 //! Invariants:
 //! - A tool decides nothing. The rules and the repository do, so a screen gets the same verdict.
 //! - Every tool that writes asks a person, except `log_tracker_entry` if the value is not `done`.
+//!   Of [`asking_tools`], it always asks.
 //! - The model learns only the type of an error of the database.
 
 mod catalog;
@@ -23,12 +24,13 @@ mod writing;
 
 use std::sync::Arc;
 
-use madang::tool::{Locale, Tool, ToolContext, ToolFault};
+use madang::tool::{EffectPolicy, Locale, Tool, ToolContext, ToolFault};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use sqlx::SqliteConnection;
 
 use super::{
+    super::asking::asking,
     catalogue::Catalogue,
     habit::{HabitId, Origin},
     repository::{HabitError, HabitRepository},
@@ -41,6 +43,20 @@ use super::{
 #[must_use]
 pub fn tools() -> Vec<Arc<dyn Tool>> {
     [catalog::tools(), reading::tools(), writing::tools()].concat()
+}
+
+/// Returns the tools of the toolkit, of which all that write ask a person, whatever their arguments
+/// are.
+///
+/// They are for a model that makes mistakes, such as the
+/// [demonstration](crate::demonstration) model. Like those of [`tools`], they need a SQLite store
+/// that has run [`MIGRATIONS`](super::MIGRATIONS).
+#[must_use]
+pub fn asking_tools() -> Vec<Arc<dyn Tool>> {
+    let asks = |tool: Arc<dyn Tool>| {
+        if tool.spec().effect == EffectPolicy::Read { tool } else { asking(tool) }
+    };
+    tools().into_iter().map(asks).collect()
 }
 
 /// The category of the tools about the habits of the user.

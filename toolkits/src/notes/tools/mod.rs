@@ -4,8 +4,7 @@
 //! schema the model reads, its description, its handler, and perhaps the consequence that a
 //! question shows. A handler is lent the notes of its [`Caller`]. What it returns becomes an
 //! outcome with a text for the person, and a broken rule becomes a fault with the rule's code and
-//! reason. Lists and long texts come in parts that fit an envelope. `asking` makes all tools that
-//! write ask a person.
+//! reason. Lists and long texts come in parts that fit an envelope.
 //!
 //! ```
 //! # use madang::tool::Tool as _;
@@ -19,7 +18,6 @@
 //! - The text for the person is in the metadata, and never reaches the model.
 //! - The model learns only the type of an error of the database.
 
-mod asking;
 mod blocks;
 mod pages;
 mod ping;
@@ -27,7 +25,6 @@ mod places;
 
 use std::sync::Arc;
 
-pub use asking::asking_tools;
 use madang::{
     SessionId,
     tool::{
@@ -42,7 +39,7 @@ use serde_json::Value;
 use sqlx::SqliteConnection;
 
 use super::{
-    super::parts::next_offset,
+    super::{asking::asking, parts::next_offset},
     block::{Block, BlockId},
     page::{Page, PageId},
     repository::{NotesError, NotesRepository, Part},
@@ -55,6 +52,22 @@ use super::{
 #[must_use]
 pub fn tools() -> Vec<Arc<dyn Tool>> {
     [pages::tools(), blocks::tools(), places::tools(), vec![ping::tool()]].concat()
+}
+
+/// Returns the tools of the toolkit, of which all that write ask a person. Those that only navigate
+/// do not ask.
+///
+/// They are for a model that makes mistakes, such as the
+/// [demonstration](crate::demonstration) model. Like those of [`tools`], they need a SQLite store
+/// that has run [`MIGRATIONS`](super::MIGRATIONS).
+#[must_use]
+pub fn asking_tools() -> Vec<Arc<dyn Tool>> {
+    let asks = |tool: Arc<dyn Tool>| {
+        let writes = tool.spec().effect != EffectPolicy::Read;
+        let is_place = places::NAVIGATING.contains(&&*tool.spec().name);
+        if writes && !is_place { asking(tool) } else { tool }
+    };
+    tools().into_iter().map(asks).collect()
 }
 
 /// Makes a tool that reads the notes of its caller.

@@ -1,4 +1,4 @@
-//! Makes the tools that write notes ask a person, for a model that makes mistakes.
+//! Makes a tool ask a person before each call, for a model that makes mistakes.
 use std::{any::Any, sync::Arc};
 
 use madang::tool::{
@@ -7,28 +7,10 @@ use madang::tool::{
 };
 use serde_json::Value;
 
-use super::places::NAVIGATING;
-
-/// Returns the tools of the toolkit, of which all that write ask a person. Those that only navigate
-/// do not ask.
-///
-/// They are for a model that makes mistakes, such as the
-/// [demonstration](crate::demonstration) model. Like those of [`tools`](super::tools()), they need a
-/// SQLite store that has run [`MIGRATIONS`](super::super::MIGRATIONS).
-#[must_use]
-pub fn asking_tools() -> Vec<Arc<dyn Tool>> {
-    super::tools().into_iter().map(asking).collect()
-}
-
-fn asking(tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
-    let spec = tool.spec();
-    match spec.effect {
-        EffectPolicy::Write if !NAVIGATING.contains(&&*spec.name) => {
-            let spec = spec.clone().effect(EffectPolicy::Destructive);
-            Arc::new(Asking { spec, tool })
-        }
-        EffectPolicy::Read | EffectPolicy::Write | EffectPolicy::Destructive => tool,
-    }
+/// Makes a tool ask, whatever its arguments are.
+pub(crate) fn asking(tool: Arc<dyn Tool>) -> Arc<dyn Tool> {
+    let spec = tool.spec().clone().effect(EffectPolicy::Destructive);
+    Arc::new(Asking { spec, tool })
 }
 
 /// A tool that asks before each call.
