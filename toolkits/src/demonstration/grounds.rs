@@ -213,18 +213,12 @@ impl<'a> Chat<'a> {
         })
     }
 
-    /// Returns whether the last message only asks whether, why or when something is so. Korean words
-    /// for it may as well begin a line that is to be written.
+    /// Returns whether each sentence of the last message only asks whether, why or when something is
+    /// so. Korean words for it may as well begin a line that is to be written.
     fn only_asks(&self) -> bool {
         let last = self.said.last().map(|text| text.to_lowercase()).unwrap_or_default();
-        let words = last.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
-        let mut words = words.filter(|word| !word.is_empty() && !FILLERS.contains(word));
-        match (words.next(), words.next()) {
-            (Some(first), _) if ASKING.contains(&first) => true,
-            (Some("what" | "how"), Some(second)) => ASKING_AFTER.contains(&second),
-            (Some("do"), Some(second)) => ["i", "we"].contains(&second),
-            _ => false,
-        }
+        let sentences = last.split(['.', '?', '!', '\n', ';']);
+        sentences.filter(|sentence| !sentence.trim().is_empty()).all(is_question)
     }
 
     fn asks_to_remove(&self) -> bool {
@@ -248,6 +242,18 @@ fn entry(item: &Value) -> Option<Entry> {
     let words = title.split(|letter: char| !letter.is_alphanumeric()).filter(is_long);
     let entry = Entry { id, name: folded(title), words: words.map(folded).collect() };
     (!entry.name.is_empty()).then_some(entry)
+}
+
+/// Returns whether an English sentence, in small letters, is a question and no order.
+fn is_question(sentence: &str) -> bool {
+    let words = sentence.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
+    let mut words = words.filter(|word| !word.is_empty() && !FILLERS.contains(word));
+    match (words.next(), words.next()) {
+        (Some(first), _) if ASKING.contains(&first) => true,
+        (Some("what" | "how"), Some(second)) => ASKING_AFTER.contains(&second),
+        (Some("do"), Some(second)) => ["i", "we"].contains(&second),
+        _ => false,
+    }
 }
 
 /// Returns the numbers of a text, as they are written.

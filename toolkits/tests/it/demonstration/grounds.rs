@@ -171,6 +171,7 @@ async fn a_question_whether_something_was_done_is_no_order() {
         ("what if I make a page book flights", false),
         ("how many pages are called book flights", false),
         ("do I have a page book flights", false),
+        ("is there no page book flights? make it", true),
         ("could you make a page book flights?", true),
         ("do make a page book flights", true),
     ] {
