@@ -88,7 +88,8 @@ async fn no_surface_rounds_a_number_of_its_body() {
         ] {
             let refused = send(&test, &path, body).await;
             let told = refused.text();
-            assert_eq!(refused.status, 400, "{path} {number}: {told}");
+            let status = if path == "/mcp" { 200 } else { 400 };
+            assert_eq!(refused.status, status, "{path} {number}: {told}");
             assert!(told.contains("64 bits"), "{path} {number}: {told}");
         }
     }

@@ -12,7 +12,7 @@ use http::{Method, Request, Response, StatusCode, header::CONTENT_TYPE};
 use http_body_util::{BodyExt as _, Full, combinators::BoxBody};
 use madang::Runtime;
 use rmcp::{
-    model::ServerJsonRpcMessage,
+    model::{ErrorCode, JsonRpcMessage, ServerJsonRpcMessage},
     transport::{StreamableHttpServerConfig, StreamableHttpService},
 };
 use serde::Deserialize;
@@ -107,7 +107,7 @@ impl ToolEndpoint {
         if request.method() == Method::POST
             && let Some(error) = read(request.body()).into_iter().find_map(Result::err)
         {
-            return Ok(no_message(&error));
+            return Ok(not_taken(&error));
         }
         let permit = match Peek::of(request.body()) {
             Some(peek) if peek.method == "initialize" => {
@@ -157,11 +157,22 @@ impl ToolEndpoint {
     }
 }
 
-/// Answers a body that is not a message, as a line of a pipe is answered.
-fn no_message(error: &ServerJsonRpcMessage) -> Response<EndpointBody> {
+/// Answers a body that is not taken, as a line of a pipe is answered. The protocol refuses a
+/// message whose parameters do not fit with the status of an answer, and only what is no message
+/// with another one.
+fn not_taken(error: &ServerJsonRpcMessage) -> Response<EndpointBody> {
+    let status = match error {
+        JsonRpcMessage::Error(refusal) if refusal.error.code == ErrorCode::INVALID_PARAMS => {
+            StatusCode::OK
+        }
+        JsonRpcMessage::Error(_)
+        | JsonRpcMessage::Request(_)
+        | JsonRpcMessage::Response(_)
+        | JsonRpcMessage::Notification(_) => StatusCode::BAD_REQUEST,
+    };
     let error = serde_json::to_vec(error).expect("a message has no key that is no text");
     Response::builder()
-        .status(StatusCode::BAD_REQUEST)
+        .status(status)
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(error)).boxed())
         .expect("the status and the header are valid")
