@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use axum::{
     body::Body,
     extract::{Request, State},
-    http::{HeaderMap, Method, StatusCode, Uri, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header},
     response::{IntoResponse as _, Response},
 };
 use madang_mcp::{AskWhere, EndpointRefusal, ToolCaller, begins};
@@ -16,7 +16,7 @@ use super::relay::{Relay, is_of_type};
 use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
-    extract::{Bytes, Wishes},
+    extract::{Bytes, Wishes, accepts},
     guard::host,
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
@@ -26,6 +26,9 @@ use crate::{
 
 /// How long it takes until a permit may be free.
 const RETRY: Duration = Duration::from_secs(30);
+
+/// The media types of answers.
+const BOTH_TYPES: &str = "application/json, text/event-stream";
 
 pub(crate) fn routes() -> Vec<Route> {
     const PATH: &str = "/mcp";
@@ -87,7 +90,11 @@ async fn answer(
     wishes: Wishes,
     request: Request,
 ) -> Result<Response, Problem> {
-    let (head, body) = request.into_parts();
+    let (mut head, body) = request.into_parts();
+    if accepts(&head.headers, "*/*") {
+        // The protocol's library looks only for the names of its types.
+        head.headers.insert(header::ACCEPT, HeaderValue::from_static(BOTH_TYPES));
+    }
     let page = page(&shared, &head.uri, &head.headers);
     let request = Request::from_parts(head.clone(), body);
     let Bytes(message) = Bytes::with_any_numbers(request, &shared).await?;

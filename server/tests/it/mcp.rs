@@ -131,6 +131,14 @@ async fn what_is_no_message_of_the_protocol_is_refused() {
         let answer = test.send(request.clone()).await;
         assert_eq!(answer.status, status, "{request:?}: {}", answer.text());
     }
+    let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+    for request in
+        [Request::post("/mcp", &ping), Request::get("/mcp"), Request::new("DELETE", "/mcp")]
+    {
+        let request = request.header("accept", "*/*").header("mcp-session-id", "of-nobody");
+        let answer = test.send(request.clone()).await;
+        assert_eq!(answer.status, 404, "{request:?}: {}", answer.text());
+    }
     for (body, expected) in [
         ("[", -32_700),
         ("[1]", -32_600),
