@@ -58,7 +58,7 @@ pub(super) async fn find_chat(
     request: &Arc<ChatRequest>,
 ) -> Result<FoundChat, Problem> {
     let name_in = |header: &str| headers.get(header)?.to_str().ok();
-    let own = name_in(OWN_NAME);
+    let own = headers.get(OWN_NAME).map(|name| str::from_utf8(name.as_bytes()).unwrap_or_default());
     // A repeated request is answered without opening the chat that it names.
     own.map(session_id).transpose()?;
     let others = OTHER_NAMES.into_iter().find_map(name_in);

@@ -199,3 +199,18 @@ async fn a_prompt_that_is_too_long_has_the_code_by_which_clients_shorten_it() {
     );
     test.shutdown().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_is_named_in_a_header_in_utf_8_or_the_request_is_refused() {
+    let test = Setup::new(says("Hello")).start().await;
+    test.open("산책").await;
+    let named = |name: &str| {
+        Request::post(PATH, &json!({ "messages": [user("hi")] })).header("madang-session", name)
+    };
+    test.send(named("산책")).await.ok(200);
+    let chat = test.get("/v1/sessions/%EC%82%B0%EC%B1%85").await.ok(200);
+    assert_eq!(chat["messages"][0]["text"], "hi");
+    let refused = test.send(named("..")).await;
+    assert_eq!((refused.status, &*refused.problem()), (400, "malformed"));
+    test.shutdown().await;
+}
