@@ -25,6 +25,7 @@ mod decisions;
 mod ended;
 mod extract;
 mod fork_id;
+mod forms;
 mod guard;
 mod heavy;
 mod language;

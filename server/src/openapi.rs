@@ -8,8 +8,9 @@ use schemars::{
 use serde_json::{Map, Value, json};
 
 use crate::{
+    forms::{AnyText, MadeId, SessionName},
     problem::{Form, ProblemName},
-    route::{Access, Route},
+    route::{Access, Parameter, Route},
 };
 
 /// The members of every problem; some problems have more.
@@ -117,7 +118,7 @@ fn operation(route: &Route, problem: &Value, generator: &mut SchemaGenerator) ->
     if let Access::Scope(scope) = route.rule.access {
         operation["description"] = format!("Needs the scope `{scope}`.").into();
     }
-    let parameters: Vec<_> = parameters(route).collect();
+    let parameters = parameters(route, generator);
     if !parameters.is_empty() {
         operation["parameters"] = parameters.into();
     }
@@ -171,6 +172,11 @@ fn all_problems(route: &Route) -> impl Iterator<Item = ProblemName> {
             &[ProblemName::Scope, ProblemName::Store],
         ))
         .chain(when(route.doc.takes.is_some(), &OF_BODIES))
+        // MCP has its own error for it.
+        .chain(when(
+            route.doc.takes.is_some() && route.path != "/mcp",
+            &[ProblemName::RoundedNumber],
+        ))
         .chain(when(reads, &[ProblemName::Malformed]))
         .chain(when(has_id, &[ProblemName::NotFound]))
         .chain(when(rule.begins, &[ProblemName::Draining, ProblemName::Overloaded]))
@@ -178,38 +184,40 @@ fn all_problems(route: &Route) -> impl Iterator<Item = ProblemName> {
         .copied()
 }
 
-fn parameters(route: &Route) -> impl Iterator<Item = Value> {
+fn parameters(route: &Route, generator: &mut SchemaGenerator) -> Vec<Value> {
     let ids = route.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
-    let ids = ids.map(|name| parameter("path", name, "", true));
-    let query =
-        route.doc.query.iter().map(|(name, meaning)| parameter("query", name, meaning, false));
-    let headers = route.doc.headers.iter();
-    let headers = headers.map(|(name, meaning)| parameter("header", name, meaning, false));
-    ids.chain(query).chain(headers)
+    let mut all: Vec<_> = ids
+        .map(|name| {
+            let schema = schema_of_id(name, generator).to_value();
+            json!({ "in": "path", "name": name, "required": true, "schema": schema })
+        })
+        .collect();
+    for (location, parameters) in [("query", &route.doc.query), ("header", &route.doc.headers)] {
+        all.extend(parameters.iter().map(|Parameter { name, meaning, schema, is_required }| {
+            let schema = schema(generator).to_value();
+            json!({
+                "in": location, "name": name, "required": is_required, "schema": schema,
+                "description": meaning,
+            })
+        }));
+    }
+    all
 }
 
-fn parameter(location: &str, name: &str, meaning: &str, is_required: bool) -> Value {
-    let schema = match (location, name) {
-        (_, "limit") => json!({ "type": "integer", "minimum": 1, "maximum": 100 }),
-        ("path", "session") | (_, "Madang-Session" | "Idempotency-Key") => {
-            json!({ "type": "string", "minLength": 1, "maxLength": 256 })
-        }
-        (_, "Madang-Ask") => json!({ "type": "string", "enum": ["here", "elsewhere", "none"] }),
-        _ => json!({ "type": "string" }),
-    };
-    let mut parameter =
-        json!({ "in": location, "name": name, "required": is_required, "schema": schema });
-    if !meaning.is_empty() {
-        parameter["description"] = meaning.into();
+/// Returns the schema of an id in a path.
+fn schema_of_id(name: &str, generator: &mut SchemaGenerator) -> Schema {
+    match name {
+        "session" => generator.subschema_for::<SessionName>(),
+        "turn" | "call" => generator.subschema_for::<MadeId>(),
+        _ => generator.subschema_for::<AnyText>(),
     }
-    parameter
 }
 
 /// Returns whether a body must be there. No body counts as an object without members.
 fn needs_body(schema: &Value, generator: &SchemaGenerator) -> bool {
     let named = schema["$ref"].as_str().and_then(|name| name.rsplit('/').next());
     let body = named.and_then(|name| generator.definitions().get(name));
-    body.is_none_or(|body| body.get("required").is_some())
+    body.is_none_or(|body| body["type"] != "object" || body.get("required").is_some())
 }
 
 fn security(access: Access) -> Value {
@@ -275,6 +283,11 @@ mod tests {
         assert_eq!(is_required("/v1/sessions"), false);
         assert_eq!(is_required("/v1/sessions/{session}/turns"), true);
         assert_eq!(is_required("/ag-ui"), true);
+        assert_eq!(
+            is_required("/v1/approvals/{call}/decision"),
+            true,
+            "it has one of several forms"
+        );
     }
 
     #[test]

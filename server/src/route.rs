@@ -68,16 +68,33 @@ pub(crate) struct RouteDoc {
     pub(crate) id: &'static str,
     /// One sentence that says what the route does.
     pub(crate) summary: &'static str,
-    /// The values of the query: name and meaning.
-    pub(crate) query: Vec<(&'static str, &'static str)>,
-    /// The headers: name and meaning.
-    pub(crate) headers: Vec<(&'static str, &'static str)>,
+    /// The values of the query.
+    pub(crate) query: Vec<Parameter>,
+    /// The headers.
+    pub(crate) headers: Vec<Parameter>,
     /// Makes the schema of the request body, and an example of it. `None` if the route takes none.
     pub(crate) takes: Option<(SchemaOf, ExampleOf)>,
     /// The answers that are not problems.
     pub(crate) gives: Vec<Given>,
     /// The route's own problems, in addition to those of each route.
     pub(crate) refuses: &'static [ProblemName],
+}
+
+/// A value of the query, or a header.
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    /// One sentence that says what it means.
+    pub(crate) meaning: &'static str,
+    /// Makes the schema of its values.
+    pub(crate) schema: SchemaOf,
+    /// Whether it must be there.
+    pub(crate) is_required: bool,
+}
+
+impl Parameter {
+    fn of<T: JsonSchema>(name: &'static str, meaning: &'static str, is_required: bool) -> Self {
+        Self { name, meaning, schema: |generator| generator.subschema_for::<T>(), is_required }
+    }
 }
 
 /// An answer that is not a problem.
@@ -179,15 +196,34 @@ impl Route {
         self
     }
 
-    /// Names a value of the query.
-    pub(crate) fn query(mut self, name: &'static str, meaning: &'static str) -> Self {
-        self.doc.query.push((name, meaning));
+    /// Describes a value of the query.
+    pub(crate) fn query<T: JsonSchema>(
+        mut self,
+        name: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        self.doc.query.push(Parameter::of::<T>(name, meaning, false));
         self
     }
 
-    /// Names a header that the route reads.
-    pub(crate) fn header(mut self, name: &'static str, meaning: &'static str) -> Self {
-        self.doc.headers.push((name, meaning));
+    /// Describes a header that the route reads.
+    pub(crate) fn header<T: JsonSchema>(
+        mut self,
+        name: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        self.doc.headers.push(Parameter::of::<T>(name, meaning, false));
+        self
+    }
+
+    /// Describes a header without which the route refuses.
+    #[cfg(feature = "mcp")]
+    pub(crate) fn needs_header<T: JsonSchema>(
+        mut self,
+        name: &'static str,
+        meaning: &'static str,
+    ) -> Self {
+        self.doc.headers.push(Parameter::of::<T>(name, meaning, true));
         self
     }
 

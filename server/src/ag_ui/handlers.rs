@@ -26,6 +26,7 @@ use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes},
+    forms::AskHeader,
     heavy,
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
@@ -51,7 +52,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::post("/ag-ui", chat, run).id("runAgUi")
             .takes_histories()
             .says("Runs a turn of a thread for AG-UI clients: begins it, joins it, or continues it after decisions.")
-            .header("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
+            .header::<AskHeader>("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
             .takes::<AgUiRunInput>(schema::example)
             .gives_text("text/event-stream", "The events of the run.")
             .refuses(&[

@@ -34,6 +34,7 @@ use crate::{
         scope::TokenScope,
     },
     extract::{Bytes, Ids, Json, Query, Wishes},
+    forms::{AskHeader, EntryNumber},
     heavy,
     native::page,
     problem::{Problem, ProblemName},
@@ -57,7 +58,7 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::post("/api/chat", chat, say).id("sendAiSdkChat")
             .takes_histories()
             .says("Answers the last message of a chat, or continues after its decisions, for `useChat` of the AI SDK.")
-            .header("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
+            .header::<AskHeader>("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
             .takes::<AiSdkRequest>(schema::example)
             .gives_text("text/event-stream", "The parts of the assistant's message.")
             .refuses(&[
@@ -83,7 +84,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .gives::<Stopped>(StatusCode::OK, "Whether this request dismissed a turn."),
         Route::get("/api/chat/{session}/messages", chat, all).id("listAiSdkMessages")
             .says("Returns the last messages of a chat in the form that `useChat` expects. The header `Link` names the previous page.")
-            .query("before", "The value in the `Link` of another page, to get the messages before it.")
+            .query::<EntryNumber>("before", "The value in the `Link` of another page, to get the messages before it.")
             .gives::<Vec<ForeignObject>>(StatusCode::OK, "The messages."),
     ]
 }

@@ -14,7 +14,11 @@ use madang::{
     UserId,
     tool::{ValueCount, has_rounded_number},
 };
-use serde::de::DeserializeOwned;
+use serde::{
+    Deserialize as _, Deserializer,
+    de::{DeserializeOwned, Error as _, Unexpected},
+};
+use serde_json::Number;
 use serde_path_to_error::{Path, Segment};
 
 use crate::{
@@ -180,6 +184,22 @@ fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     })
 }
 
+/// Reads a whole number, or none. JSON Schema takes `3.0` for whole, and some clients write it.
+///
+/// # Errors
+/// Returns an error for any other number.
+pub(crate) fn whole_number<'de, D: Deserializer<'de>>(reader: D) -> Result<Option<u64>, D::Error> {
+    let Some(number) = Option::<Number>::deserialize(reader)? else { return Ok(None) };
+    let from_float = || {
+        let float = number.as_f64().filter(|float| float.fract() == 0.0)?;
+        format!("{float:.0}").parse().ok()
+    };
+    let whole = number.as_u64().or_else(from_float);
+    whole.map(Some).ok_or_else(|| {
+        D::Error::invalid_type(Unexpected::Other("another number"), &"a whole number from 0 on")
+    })
+}
+
 /// Returns why a body does not fit. It repeats nothing of the body, because clients log problems.
 pub(crate) fn misfit(error: &serde_json::Error) -> String {
     let text = error.to_string();
@@ -218,6 +238,31 @@ mod tests {
     use serde::Deserialize;
 
     use super::*;
+
+    #[derive(Debug, Deserialize)]
+    struct Whole {
+        #[serde(default, deserialize_with = "whole_number")]
+        number: Option<u64>,
+    }
+
+    #[test]
+    fn a_whole_number_may_have_a_point_and_no_other_number_is_whole() {
+        for (number, expected) in [
+            ("7", Some(7)),
+            ("7.0", Some(7)),
+            ("7e2", Some(700)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("null", None),
+        ] {
+            let body = format!(r#"{{"number":{number}}}"#);
+            assert_eq!(parse::<Whole>(body.as_bytes()).unwrap().number, expected, "{number}");
+        }
+        for number in ["7.5", "-1", "-0.5", "1e30", "\"7\"", "[7]"] {
+            let body = format!(r#"{{"number":{number}}}"#);
+            let problem = parse::<Whole>(body.as_bytes()).unwrap_err().body();
+            assert_eq!(problem["problems"][0]["pointer"], "/number", "{number}");
+        }
+    }
 
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]

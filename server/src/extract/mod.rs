@@ -27,7 +27,7 @@ mod ids;
 mod query;
 mod session;
 
-pub(crate) use body::{Bytes, Json, MaxBodyBytes, misfit};
+pub(crate) use body::{Bytes, Json, MaxBodyBytes, misfit, whole_number};
 pub(crate) use headers::{Wishes, accepts};
 pub(crate) use ids::{Ids, call_id, turn_id};
 pub(crate) use query::{Query, bad_value};

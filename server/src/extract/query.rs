@@ -33,6 +33,15 @@ impl Query {
         value.parse().map(Some).map_err(wrong)
     }
 
+    /// Reads a place in a list.
+    ///
+    /// # Errors
+    /// Returns a problem if no list has such a place.
+    pub(crate) fn place<T: FromStr>(&self, name: &'static str) -> Result<Option<T>, Problem> {
+        let place = self.get(name).map(str::parse).transpose();
+        place.map_err(|_| Problem::unknown_place(format!("?{name}")))
+    }
+
     /// Reads how many items the client asks for, from 1 to `max`, which is also the default.
     pub(crate) fn limit(&self, max: usize) -> Result<usize, Problem> {
         let expected = format!("It is a number from 1 to {max}.");

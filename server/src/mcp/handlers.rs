@@ -12,11 +12,15 @@ use axum::{
 use madang_mcp::{AskWhere, EndpointRefusal, ToolCaller, begins};
 use tokio::time::sleep;
 
-use super::relay::{Relay, is_of_type};
+use super::{
+    relay::{Relay, is_of_type},
+    schema::{McpMessage, McpRevision, McpSession},
+};
 use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes, accepts},
+    forms::AskHeader,
     guard::host,
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
@@ -40,10 +44,10 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::post(PATH, tools, answer).id("postMcpMessage")
             .takes_mcp()
             .says("Receives a message of the Model Context Protocol. Revisions with and without sessions are supported.")
-            .header("MCP-Protocol-Version", version)
-            .header("Mcp-Session-Id", session)
-            .header("Madang-Ask", ask)
-            .takes::<ForeignObject>(|| {
+            .header::<McpRevision>("MCP-Protocol-Version", version)
+            .header::<McpSession>("Mcp-Session-Id", session)
+            .header::<AskHeader>("Madang-Ask", ask)
+            .takes::<McpMessage>(|| {
                 serde_json::json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
                     "protocolVersion": "2025-11-25", "capabilities": {},
                     "clientInfo": { "name": "client", "version": "1.0.0" },
@@ -62,7 +66,7 @@ pub(crate) fn routes() -> Vec<Route> {
             ]),
         Route::get(PATH, tools, answer).id("streamMcpMessages")
             .says("Streams the messages of a session, for revisions that have sessions.")
-            .header("Mcp-Session-Id", session)
+            .needs_header::<McpSession>("Mcp-Session-Id", session)
             .gives_text("text/event-stream", "The messages.")
             .refuses(&[
                 ProblemName::Malformed,
@@ -73,7 +77,7 @@ pub(crate) fn routes() -> Vec<Route> {
             ]),
         Route::delete(PATH, tools, answer).id("endMcpSession")
             .says("Ends a session, for revisions that have sessions.")
-            .header("Mcp-Session-Id", session)
+            .needs_header::<McpSession>("Mcp-Session-Id", session)
             .gives_nothing(StatusCode::ACCEPTED, "The session has ended.")
             .refuses(&[
                 ProblemName::Malformed,

@@ -3,6 +3,8 @@
 //! `madang-mcp` speaks the protocol. For each request, this module passes it the user of the
 //! credential, the person to ask, and the names under which this server is reached.
 //!
+//! `schema` has the messages for the description of the API.
+//!
 //! **Flow.** `handlers` read a message, take the permit of a stream, and call the endpoint. A plain
 //! answer is sent as it is. An answer that is a stream, or that is late, goes through `relay`.
 //!
@@ -15,6 +17,7 @@
 
 mod handlers;
 mod relay;
+mod schema;
 
 use madang::Runtime;
 use madang_mcp::{EndpointLimits, ToolEndpoint};

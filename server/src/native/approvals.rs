@@ -17,7 +17,7 @@ use crate::{
     decisions::{self, Counts},
     extract::{Ids, Json, call_id},
     problem::{Problem, ProblemName},
-    route::{Access, Route},
+    route::{Access, ForeignObject, Route},
     state::Shared,
 };
 
@@ -25,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::post("/v1/approvals/{call}/decision", Access::Scope(TokenScope::Decide), decide).id("decideApproval")
             .says("Decides about the approval request of a call. Sending the same decision again is safe.")
-            .takes::<DecisionBody>(|| serde_json::json!({ "digest": "0".repeat(64), "decision": "approve" }))
+            .takes::<DecisionOfKind>(|| serde_json::json!({ "digest": "0".repeat(64), "decision": "approve" }))
             .gives::<CountingDecision>(StatusCode::OK, "The decision is recorded.")
             .refuses(&[
                 ProblemName::NotOpen,
@@ -35,8 +35,8 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A decision about the request with this digest.
-#[derive(Debug, Deserialize, JsonSchema)]
+/// A decision as it is read.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DecisionBody {
     /// The digest of the request as it was shown.
@@ -48,6 +48,51 @@ struct DecisionBody {
     /// The arguments for `edit`, which must be an object.
     arguments: Option<Value>,
 }
+
+/// A decision about the request with this digest.
+#[derive(JsonSchema)]
+#[schemars(
+    rename = "DecisionBody",
+    tag = "decision",
+    rename_all = "snake_case",
+    deny_unknown_fields
+)]
+#[expect(dead_code, reason = "only its schema is used: `DecisionBody` says what is wrong")]
+enum DecisionOfKind {
+    /// The call runs as it was shown.
+    Approve {
+        /// The digest of the request as it was shown.
+        digest: Digest,
+    },
+    /// The call runs, and later calls of its tool run without a question.
+    ApproveAlways {
+        /// The digest of the request as it was shown.
+        digest: Digest,
+    },
+    /// The call does not run.
+    Deny {
+        /// The digest of the request as it was shown.
+        digest: Digest,
+    },
+    /// The call does not run, and the model reads why.
+    DenyWith {
+        /// The digest of the request as it was shown.
+        digest: Digest,
+        /// The person's message.
+        message: Arc<str>,
+    },
+    /// The call runs with other arguments.
+    Edit {
+        /// The digest of the request as it was shown.
+        digest: Digest,
+        arguments: EditedArguments,
+    },
+}
+
+/// The arguments of a call, as a person has edited them.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct EditedArguments(ForeignObject);
 
 /// The name of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -21,6 +21,7 @@ use crate::{
         scope::TokenScope,
     },
     extract::{Ids, Json, Wishes, call_id},
+    forms::{AskHeader, KeyHeader, SessionName},
     problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
@@ -49,11 +50,19 @@ pub(super) fn routes() -> Vec<Route> {
             .begins()
             .waits(|limits| limits.completion_wait)
             .says("Calls a tool without a model, and returns how the call ended.")
-            .header("Idempotency-Key", "Makes the request safe to repeat.")
-            .header("Madang-Ask", "Who is asked for an approval: `here`, `elsewhere` or `none`.")
+            .header::<KeyHeader>("Idempotency-Key", "Makes the request safe to repeat.")
+            .header::<AskHeader>(
+                "Madang-Ask",
+                "Who is asked for an approval: `here`, `elsewhere` or `none`.",
+            )
             .takes::<CallBody>(|| serde_json::json!({ "arguments": {} }))
             .gives::<CallAnswer>(StatusCode::OK, "The call has ended, with any outcome.")
-            .refuses(&[ProblemName::Busy, ProblemName::KeyReused, ProblemName::StillWaiting]),
+            .refuses(&[
+                ProblemName::Busy,
+                ProblemName::KeyReused,
+                ProblemName::UnknownValue,
+                ProblemName::StillWaiting,
+            ]),
     ]
 }
 
@@ -132,6 +141,7 @@ struct CallBody {
     #[serde(default = "no_arguments")]
     arguments: Value,
     /// The session to which the call is appended. If absent, a new one.
+    #[schemars(with = "Option<SessionName>")]
     session: Option<String>,
     /// Who is asked for an approval. It takes precedence over the header.
     ask: Option<Ask>,

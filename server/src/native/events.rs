@@ -13,6 +13,7 @@ use super::mapper::NativeMapper;
 use crate::{
     auth::{caller::Caller, scope::TokenScope},
     extract::{Ids, Query},
+    forms::EventPlace,
     metrics,
     problem::{Problem, ProblemName},
     route::{Access, Route},
@@ -25,8 +26,8 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/v1/sessions/{session}/events", Access::Scope(TokenScope::Chat), events)
             .id("streamSessionEvents")
             .says("Streams the events of a chat, from the beginning or after a cursor.")
-            .query("after", "The cursor after which to resume.")
-            .header("Last-Event-ID", "The same; it takes precedence over the query.")
+            .query::<EventPlace>("after", "The cursor after which to resume.")
+            .header::<EventPlace>("Last-Event-ID", "The same; it takes precedence over the query.")
             .gives_text("text/event-stream", "The events, each with its cursor as the id.")
             .refuses(&[ProblemName::CursorAhead]),
     ]

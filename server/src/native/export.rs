@@ -21,6 +21,7 @@ use tracing::warn;
 use crate::{
     auth::{caller::Caller, scope::TokenScope},
     extract::{OwnSession, Query, accepts, bad_value},
+    forms::ExportForm,
     heavy,
     problem::{Problem, ProblemName},
     route::{Access, Route},
@@ -39,7 +40,7 @@ pub(super) fn routes() -> Vec<Route> {
     vec![
         Route::get("/v1/sessions/{session}/export", Access::Scope(TokenScope::Chat), export).id("exportSession")
             .says("Returns the whole chat as a file, including what came before a clearing. A body that breaks off is not complete.")
-            .query("format", "`json` or `markdown`. If absent, it is Markdown for a client that accepts `text/markdown`, and otherwise JSON.")
+            .query::<ExportForm>("format", "`json` or `markdown`. If absent, it is Markdown for a client that accepts `text/markdown`, and otherwise JSON.")
             .gives::<ExportedChat>(StatusCode::OK, "The chat.")
             .gives_text(MARKDOWN, "The chat for a person to read.")
             .refuses(&[ProblemName::Overloaded]),

@@ -24,8 +24,9 @@ use crate::{
         caller::{Caller, session_id},
         scope::TokenScope,
     },
-    extract::{Ids, Json, Wishes},
+    extract::{Ids, Json, Wishes, whole_number},
     fork_id::fork_id,
+    forms::{EntryNumber, KeyHeader, SessionName},
     problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
@@ -41,7 +42,7 @@ pub(super) fn routes() -> Vec<Route> {
             .says(
                 "Begins a new chat with the texts before a message of this one, or with all of them.",
             )
-            .header("Idempotency-Key", "Makes the request safe to repeat.")
+            .header::<KeyHeader>("Idempotency-Key", "Makes the request safe to repeat.")
             .takes::<ForkBody>(|| serde_json::json!({ "before": 3 }))
             .gives::<ForkedSession>(StatusCode::CREATED, "The fork was made.")
             .gives::<ForkedSession>(StatusCode::OK, "The fork was made before under the same key.")
@@ -55,9 +56,12 @@ pub(super) fn routes() -> Vec<Route> {
 struct ForkBody {
     /// The `seq` of the message that is left out with all later ones. If absent, all texts are
     /// copied.
+    #[serde(default, deserialize_with = "whole_number")]
+    #[schemars(with = "Option<EntryNumber>")]
     before: Option<u64>,
     /// The id of the new session. If absent, one is made. Under a key, a fork of this id counts as
     /// the one that the request asks for.
+    #[schemars(with = "Option<SessionName>")]
     id: Option<String>,
 }
 

@@ -16,7 +16,8 @@ use crate::{
     answer::json,
     auth::{caller::Caller, scope::TokenScope},
     extract::Query,
-    problem::Problem,
+    forms::RequestPlace,
+    problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
     stream::{
@@ -31,11 +32,12 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/v1/inbox", decide, inbox)
             .id("listApprovalRequests")
             .says("Lists the open approval requests of the user, in all sessions.")
-            .query("after", "The `next` value of the previous page.")
+            .query::<RequestPlace>("after", "The `next` value of the previous page.")
             .gives::<OpenRequests>(
                 StatusCode::OK,
                 "A page of the requests, those that expire first at the front.",
-            ),
+            )
+            .refuses(&[ProblemName::UnknownValue]),
         Route::get("/v1/inbox/events", decide, events)
             .id("streamInboxEvents")
             .says("Streams the open approval requests of the user and every change to them.")
@@ -82,8 +84,7 @@ async fn inbox(
     caller: Caller,
     query: Query,
 ) -> Result<Response, Problem> {
-    let expected = "It is the `next` value of the previous page.";
-    let after: Option<InboxPlace> = query.parse("after", expected)?;
+    let after: Option<InboxPlace> = query.place("after")?;
     let mut inbox = shared.runtime.user_with_id(&caller.user).inbox().await?;
     match inbox.next().await {
         Some(InboxItem::Snapshot { requests }) => Ok(json(&page(&shared, requests, after))),

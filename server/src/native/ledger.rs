@@ -24,8 +24,9 @@ use crate::{
         caller::{Caller, session_id},
         scope::TokenScope,
     },
-    extract::{Query, accepts, bad_value},
-    problem::Problem,
+    extract::{Query, accepts},
+    forms::{CallPlace, PageSize, SessionFilter, YesOrNo},
+    problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
     stream::outlet::{BrokenOff, WrittenBody},
@@ -38,12 +39,19 @@ pub(super) fn routes() -> Vec<Route> {
         Route::get("/v1/ledger", Access::Scope(TokenScope::Chat), rows)
             .id("listCalls")
             .says("Lists the calls of the user in the order of their proposals.")
-            .query("session", "Only calls of this session.")
-            .query("after", "Only calls after this one: the `next` value of the previous page.")
-            .query("limit", "The maximum number of calls, 1 to 100.")
-            .query("all", "`true` returns the calls of all users; it needs the scope `admin`.")
+            .query::<SessionFilter>("session", "Only calls of this session.")
+            .query::<CallPlace>(
+                "after",
+                "Only calls after this one: the `next` value of the previous page.",
+            )
+            .query::<PageSize>("limit", "The maximum number of calls, 1 to 100.")
+            .query::<YesOrNo>(
+                "all",
+                "`true` returns the calls of all users; it needs the scope `admin`.",
+            )
             .gives::<LedgerPage>(StatusCode::OK, "A page of the ledger.")
-            .gives_as::<LedgerRow>(StatusCode::OK, LINES, "All rows, one on each line."),
+            .gives_as::<LedgerRow>(StatusCode::OK, LINES, "All rows, one on each line.")
+            .refuses(&[ProblemName::UnknownValue]),
     ]
 }
 
@@ -62,7 +70,7 @@ async fn rows(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let mut filter = LedgerFilter::default();
-    if query.get("all") == Some("true") {
+    if query.parse("all", "It is `true` or `false`.")?.unwrap_or(false) {
         caller.must_have(TokenScope::Admin)?;
     } else {
         filter = filter.of_user(&caller.user);
@@ -108,11 +116,10 @@ pub(super) async fn page(
     filter: LedgerFilter,
     query: &Query,
 ) -> Result<LedgerPage, Problem> {
-    let not_a_call = "It is a call of this list.";
-    let after = query.parse::<Uuid>("after", not_a_call)?.map(CallId::new);
+    let after = query.place::<Uuid>("after")?.map(CallId::new);
     let filter = after.into_iter().fold(filter, LedgerFilter::after);
     match read(shared, &filter, query.limit(shared.limits.max_page)?).await {
-        Err(StoreError::Refused { .. }) => Err(bad_value("after", not_a_call)),
+        Err(StoreError::Refused { .. }) => Err(Problem::unknown_place("?after")),
         page => Ok(page?),
     }
 }

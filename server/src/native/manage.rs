@@ -12,6 +12,7 @@ use crate::{
     answer::json,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Json, OwnSession},
+    forms::ChatTitle,
     problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
@@ -41,6 +42,7 @@ pub(super) fn routes() -> Vec<Route> {
 struct TitleBody {
     /// One line of 1 to 80 characters. With `null`, the title is made of the first text again.
     #[serde(deserialize_with = "Option::deserialize")]
+    #[schemars(with = "ChatTitle")]
     title: Option<String>,
 }
 

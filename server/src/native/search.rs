@@ -12,7 +12,8 @@ use serde::Deserialize;
 use crate::{
     answer::json,
     auth::{caller::Caller, scope::TokenScope},
-    extract::Json,
+    extract::{Json, whole_number},
+    forms::{SearchPlace, SearchWords},
     problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
@@ -24,7 +25,7 @@ pub(super) fn routes() -> Vec<Route> {
             .says("Finds words in the texts of the user's chats, the newest chat first. The words are in the body, because addresses are logged.")
             .takes::<SearchBody>(|| serde_json::json!({ "text": "sleep" }))
             .gives::<SearchPage>(StatusCode::OK, "A page of what was found. Only a bounded part of the chats is read for it.")
-            .refuses(&[ProblemName::Empty]),
+            .refuses(&[ProblemName::Empty, ProblemName::UnknownValue]),
     ]
 }
 
@@ -33,11 +34,14 @@ pub(super) fn routes() -> Vec<Route> {
 #[serde(deny_unknown_fields)]
 struct SearchBody {
     /// The words, of at most 256 bytes. Upper and lower case are the same.
+    #[schemars(with = "SearchWords")]
     text: String,
     /// The maximum number of texts to find, 1 to 50; 20 if it is absent.
+    #[serde(default, deserialize_with = "whole_number")]
     #[schemars(range(min = 1, max = 50))]
-    limit: Option<usize>,
+    limit: Option<u64>,
     /// The `next` value of the previous page, to go on with older chats.
+    #[schemars(with = "Option<SearchPlace>")]
     after: Option<String>,
 }
 
@@ -51,15 +55,13 @@ async fn search(
 ) -> Result<Response, Problem> {
     let text = SearchText::new(&text).map_err(wrong_text)?;
     let usual = SearchBounds::default().hits;
-    let hits = limit.unwrap_or(usual);
+    let hits = limit.map_or(usual, |limit| usize::try_from(limit).unwrap_or(usize::MAX));
     if !(1..=MAX_HITS).contains(&hits) {
         let detail = format!("It is a number from 1 to {MAX_HITS}.");
         return Err(Problem::malformed("The body does not fit.").at("/limit", detail));
     }
-    let after = after.map(|text| text.parse::<SearchCursor>()).transpose().map_err(|_| {
-        let detail = "It is the `next` value of the previous page.";
-        Problem::malformed("The body does not fit.").at("/after", detail)
-    })?;
+    let after = after.map(|text| text.parse::<SearchCursor>()).transpose();
+    let after = after.map_err(|_| Problem::unknown_place("/after"))?;
     if let Err(wait) = shared.rates.search_begins(&caller.user) {
         let problem = Problem::new(ProblemName::TooMany, "Searches come too often.");
         let max = shared.limits.search_burst;

@@ -27,6 +27,7 @@ use crate::{
     answer::json,
     auth::{caller::Caller, caller::session_id, scope::TokenScope},
     extract::{Ids, Json, OwnSession, Query, bad_value},
+    forms::{CallPlace, EntryNumber, LedgerHead, PageSize, SessionName, SessionPlace},
     problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
@@ -44,12 +45,13 @@ pub(super) fn routes() -> Vec<Route> {
             .gives::<OpenedSession>(StatusCode::OK, "The user already had the session."),
         Route::get("/v1/sessions", chat, list).id("listSessions")
             .says("Lists the user's chats, newest first.")
-            .query("before", "The `next` value of the previous page.")
-            .query("limit", "The maximum number of entries, 1 to 100.")
-            .gives::<SessionList>(StatusCode::OK, "A page of the list."),
+            .query::<SessionPlace>("before", "The `next` value of the previous page.")
+            .query::<PageSize>("limit", "The maximum number of entries, 1 to 100.")
+            .gives::<SessionList>(StatusCode::OK, "A page of the list.")
+            .refuses(&[ProblemName::UnknownValue]),
         Route::get("/v1/sessions/{session}", chat, view).id("getSession")
             .says("Returns the view of a chat with its last messages. A stream that starts after its cursor misses nothing.")
-            .query("before", "The `earlier` value of another page, to get the messages before it.")
+            .query::<EntryNumber>("before", "The `earlier` value of another page, to get the messages before it.")
             .gives::<SessionAnswer>(StatusCode::OK, "The view."),
         Route::post("/v1/sessions/{session}/clear", chat, clear).id("clearSession")
             .begins()
@@ -58,20 +60,22 @@ pub(super) fn routes() -> Vec<Route> {
             .refuses(&[ProblemName::Busy]),
         Route::get("/v1/sessions/{session}/standing-approvals", chat, standing).id("listStandingApprovals")
             .says("Lists the standing approvals of this chat.")
-            .query("after", "The `next` value of the previous page.")
-            .query("limit", "The maximum number of entries, 1 to 100.")
-            .gives::<StandingApprovals>(StatusCode::OK, "A page of the standing approvals."),
+            .query::<CallPlace>("after", "The `next` value of the previous page.")
+            .query::<PageSize>("limit", "The maximum number of entries, 1 to 100.")
+            .gives::<StandingApprovals>(StatusCode::OK, "A page of the standing approvals.")
+            .refuses(&[ProblemName::UnknownValue]),
         Route::delete("/v1/sessions/{session}/standing-approvals/{tool}", decide, revoke).id("revokeStandingApprovals")
             .says("Ends the standing approvals of a tool in this chat.")
             .gives_nothing(StatusCode::NO_CONTENT, "The standing approvals have ended."),
         Route::get("/v1/sessions/{session}/unresolved", chat, unresolved).id("listUnresolvedCalls")
             .says("Lists the calls of this chat whose effect is unknown.")
-            .query("after", "The `next` value of the previous page.")
-            .query("limit", "The maximum number of entries, 1 to 100.")
-            .gives::<LedgerPage>(StatusCode::OK, "A page of the calls."),
+            .query::<CallPlace>("after", "The `next` value of the previous page.")
+            .query::<PageSize>("limit", "The maximum number of entries, 1 to 100.")
+            .gives::<LedgerPage>(StatusCode::OK, "A page of the calls.")
+            .refuses(&[ProblemName::UnknownValue]),
         Route::get("/v1/sessions/{session}/ledger/verify", chat, verify).id("verifyLedger")
             .says("Verifies the ledger of this chat.")
-            .query("head", "The head that an earlier check returned and the client kept.")
+            .query::<LedgerHead>("head", "The head that an earlier check returned and the client kept.")
             .gives::<Verified>(StatusCode::OK, "No fault was found.")
             .refuses(&[ProblemName::LedgerBroken]),
     ]
@@ -82,6 +86,7 @@ pub(super) fn routes() -> Vec<Route> {
 #[serde(deny_unknown_fields)]
 struct OpenBody {
     /// The id. If absent, a random one, which others cannot guess.
+    #[schemars(with = "Option<SessionName>")]
     id: Option<String>,
 }
 
@@ -125,8 +130,8 @@ async fn list(
     query: Query,
 ) -> Result<Response, Problem> {
     let limit = query.limit(shared.limits.max_page.min(SessionPage::MAX_SESSIONS))?;
-    let expected = "It is the `next` value of the previous page.";
-    let before: Option<SessionCursor> = query.parse("before", expected)?;
+    let before: Option<SessionCursor> = query.place("before")?;
+    let expected = format!("It is a number from 1 to {}.", SessionPage::MAX_SESSIONS);
     let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected))?;
     let page = before.into_iter().fold(page, SessionPage::after);
     let sessions = shared.runtime.user_with_id(&caller.user).sessions(page).await?;

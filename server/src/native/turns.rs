@@ -25,6 +25,7 @@ use crate::{
     auth::{caller::Caller, scope::TokenScope},
     ended::{Calls, EndedTurn, FailedTurn, ended_within},
     extract::{Ids, Json, OwnSession, Wishes, turn_id},
+    forms::{AnyText, AskHeader, KeyHeader, UserText},
     problem::{Problem, ProblemName},
     route::{Access, Route},
     state::Shared,
@@ -39,9 +40,9 @@ pub(super) fn routes() -> Vec<Route> {
             .begins()
             .waits(|limits| limits.max_wait)
             .says("Begins a turn with the user's text, or returns the one that began under the same key.")
-            .header("Idempotency-Key", "Makes the request safe to repeat.")
-            .header("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
-            .header("Prefer", "`wait=N` waits up to N seconds for the end of the turn.")
+            .header::<KeyHeader>("Idempotency-Key", "Makes the request safe to repeat.")
+            .header::<AskHeader>("Madang-Ask", "Who is asked for approvals: `here`, `elsewhere` or `none`.")
+            .header::<AnyText>("Prefer", "`wait=N` waits up to N seconds for the end of the turn.")
             .takes::<TurnBody>(|| serde_json::json!({ "text": "What helps me sleep?" }))
             .gives::<AcceptedTurn>(StatusCode::ACCEPTED, "The turn has begun.")
             .gives::<EndedTurn>(StatusCode::OK, "The turn ended while the request waited.")
@@ -50,6 +51,7 @@ pub(super) fn routes() -> Vec<Route> {
                 ProblemName::Busy,
                 ProblemName::KeyReused,
                 ProblemName::Empty,
+                ProblemName::UnknownValue,
                 ProblemName::NoModel,
             ]),
         Route::get("/v1/sessions/{session}/turns/{turn}", chat, status).id("getTurn")
@@ -66,6 +68,7 @@ pub(super) fn routes() -> Vec<Route> {
 #[serde(deny_unknown_fields)]
 struct TurnBody {
     /// The user's text.
+    #[schemars(with = "UserText")]
     text: Arc<str>,
     /// The language of questions and reasons.
     language: Option<LanguageTag>,

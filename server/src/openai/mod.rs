@@ -43,6 +43,7 @@ use crate::{
     ask::Ask,
     auth::{caller::Caller, scope::TokenScope},
     extract::{Bytes, Wishes},
+    forms::{AskHeader, KeyHeader, SessionHeader},
     heavy,
     problem::{Problem, ProblemName},
     route::{Access, ForeignObject, Route},
@@ -68,9 +69,9 @@ pub(crate) fn routes() -> Vec<Route> {
             .waits(|limits| limits.completion_wait)
             .takes_histories()
             .says("Answers the last message of the user, for clients of OpenAI's Chat Completions.")
-            .header("Idempotency-Key", "Makes the request safe to repeat.")
-            .header("Madang-Ask", "Who is asked for approvals: `elsewhere` or `none`.")
-            .header("Madang-Session", "The chat to continue.")
+            .header::<KeyHeader>("Idempotency-Key", "Makes the request safe to repeat.")
+            .header::<AskHeader>("Madang-Ask", "Who is asked for approvals: `elsewhere` or `none`.")
+            .header::<SessionHeader>("Madang-Session", "The chat to continue.")
             .takes::<schema::ChatCompletionRequest>(schema::example)
             .gives::<ForeignObject>(
                 StatusCode::OK,
@@ -80,6 +81,7 @@ pub(crate) fn routes() -> Vec<Route> {
             .refuses(&[
                 ProblemName::UnsupportedParameter,
                 ProblemName::Busy,
+                ProblemName::Empty,
                 ProblemName::KeyReused,
                 ProblemName::Model,
                 ProblemName::NoModel,

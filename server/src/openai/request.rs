@@ -85,7 +85,7 @@ impl ChatRequest {
         }
         let mut said = said.done();
         let Some(Imported { role: ImportedRole::User, text }) = said.pop() else {
-            let problem = Problem::malformed("The last message must be the user's.");
+            let problem = Problem::new(ProblemName::Empty, "The last message must be the user's.");
             return Err(problem.with("param", "messages"));
         };
         let session =
@@ -288,8 +288,6 @@ mod tests {
         for (body, param) in [
             (json!({ "messages": 3 }), "messages"),
             (json!({ "messages": [{ "content": "a" }] }), "messages[0]"),
-            (json!({ "messages": [] }), "messages"),
-            (json!({ "messages": [{ "role": "assistant", "content": "a" }] }), "messages"),
             (json!({ "messages": [{ "role": "wizard", "content": "a" }] }), "messages.0.role"),
             (json!({ "messages": [{ "role": "user", "content": 3 }] }), "messages.0.content"),
         ] {
@@ -298,5 +296,14 @@ mod tests {
             assert_eq!(problem.openai()["error"]["param"], param, "{body}");
         }
         assert_eq!(ChatRequest::read(b"{").unwrap_err().name(), ProblemName::Malformed);
+    }
+
+    #[test]
+    fn a_chat_that_does_not_end_with_the_user_has_nothing_to_answer() {
+        for messages in [json!([]), json!([user("a"), { "role": "assistant", "content": "a" }])] {
+            let problem = read(&json!({ "messages": messages })).unwrap_err();
+            assert_eq!(problem.name(), ProblemName::Empty, "{messages}");
+            assert_eq!(problem.openai()["error"]["param"], "messages");
+        }
     }
 }

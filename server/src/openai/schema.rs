@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 #[expect(dead_code, reason = "only its schema is used: `Body` reads without a tree")]
 pub(super) struct ChatCompletionRequest {
     /// The chat, of which the last message is the user's and begins a turn.
+    #[schemars(length(min = 1))]
     messages: Vec<ChatCompletionMessage>,
     /// The name of a model as the server lists it. Any other name selects none.
     model: Option<String>,

@@ -104,12 +104,12 @@ impl Problem {
     fn time_zone(name: &str) -> Self {
         let detail =
             format!("No time zone is named {name:?}. Give an IANA name, such as Asia/Seoul.");
-        Self::malformed(detail.clone()).at("/time_zone", detail)
+        Self::unknown_value("/time_zone", detail)
     }
 
     fn model(name: &str) -> Self {
         let detail = format!("No model here is named {name:?}.");
-        Self::malformed(detail.clone()).at("/model", detail)
+        Self::unknown_value("/model", detail)
     }
 }
 

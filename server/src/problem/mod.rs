@@ -108,10 +108,26 @@ impl Problem {
         Self::new(ProblemName::Malformed, detail)
     }
 
+    /// Makes the problem of a value that fits its form and names nothing here.
+    pub(crate) fn unknown_value(
+        pointer: impl Into<String>,
+        detail: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let detail = detail.into();
+        Self::new(ProblemName::UnknownValue, detail.clone()).at(pointer, detail)
+    }
+
+    /// Makes the problem of a place in a list that the server did not return. Places are opaque, so
+    /// no text is malformed as one.
+    pub(crate) fn unknown_place(pointer: impl Into<String>) -> Self {
+        Self::unknown_value(pointer, "It is the `next` value of the previous page.")
+    }
+
     /// Makes the problem of a number that would be rounded, because a call would run with another
     /// one.
     pub(crate) fn many_digits() -> Self {
-        Self::malformed(
+        Self::new(
+            ProblemName::RoundedNumber,
             "The body has a whole number with more digits than 64 bits hold. Send it as a text.",
         )
     }

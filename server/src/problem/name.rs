@@ -79,6 +79,11 @@ problems! {
     UnsupportedMediaType, "unsupported-media-type", UNSUPPORTED_MEDIA_TYPE, false, "The body is not JSON";
     /// The text is empty.
     Empty, "empty", UNPROCESSABLE_ENTITY, false, "The text is empty";
+    /// A value of the request fits its form, and names nothing here: a place in a list that the
+    /// server did not return, a model or a time zone.
+    UnknownValue, "unknown-value", UNPROCESSABLE_ENTITY, false, "A value of the request names nothing here";
+    /// A number would be rounded, and a call would run with another one.
+    RoundedNumber, "rounded-number", UNPROCESSABLE_ENTITY, false, "A number would be rounded";
     /// The idempotency key was used for something else.
     KeyReused, "key-reused", UNPROCESSABLE_ENTITY, false, "The idempotency key was used for another request";
     /// What a person typed does not fit.

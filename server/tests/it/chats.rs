@@ -241,7 +241,7 @@ async fn words_are_found_in_the_users_own_chats_page_by_page() {
         (json!({ "text": "x".repeat(257) }), 413, "too-long"),
         (json!({ "text": "x", "limit": 0 }), 400, "malformed"),
         (json!({ "text": "x", "limit": 51 }), 400, "malformed"),
-        (json!({ "text": "x", "after": "y" }), 400, "malformed"),
+        (json!({ "text": "x", "after": "y" }), 422, "unknown-value"),
         (json!({}), 400, "malformed"),
     ] {
         let refused = search(body.clone()).await;

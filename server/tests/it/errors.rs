@@ -88,12 +88,18 @@ async fn a_body_that_is_too_long_of_another_type_or_of_another_form() {
         ("{\"text\":\"hi\",\"Ask\":\"none\"}", "/Ask"),
         ("{\"text\":\"hi\",\"ask\":\"nobody\"}", "/ask"),
         ("{\"text\":\"hi\",\"language\":\"ko_KR\"}", "/language"),
-        ("{\"text\":\"hi\",\"time_zone\":\"Mars/Olympus\"}", "/time_zone"),
         ("{\"text\":\"hi\",\"on_dismiss\":\"never\"}", "/on_dismiss"),
     ] {
         let answer = test.send(head("application/json").body(body)).await;
         let told = is(&answer, 400, "malformed");
         assert_eq!(told["problems"][0]["pointer"], pointer, "{body}");
+    }
+    for (body, pointer) in [
+        (json!({ "text": "hi", "time_zone": "Mars/Olympus" }), "/time_zone"),
+        (json!({ "text": "hi", "model": "nobody" }), "/model"),
+    ] {
+        let told = is(&test.post(TURNS, body).await, 422, "unknown-value");
+        assert_eq!(told["problems"][0]["pointer"], pointer);
     }
     // Serde reads the members of a struct from a list as well.
     let list = test.post("/v1/sessions/s/forks", json!([null, null])).await;
@@ -122,17 +128,40 @@ async fn an_id_that_cannot_be_one_and_a_thing_that_is_not_there() {
     ] {
         is(&test.get(path).await, 404, "not-found");
     }
-    for query in ["limit=0", "limit=101", "limit=x", "before=x"] {
-        is(&test.get(&format!("/v1/sessions?{query}")).await, 400, "malformed");
+    for query in ["sessions?limit=0", "sessions?limit=101", "sessions?limit=x", "ledger?limit=0"] {
+        is(&test.get(&format!("/v1/{query}")).await, 400, "malformed");
     }
-    for query in ["after=x", "after=00000000-0000-0000-0000-000000000000", "limit=0"] {
-        is(&test.get(&format!("/v1/ledger?{query}")).await, 400, "malformed");
+    for query in ["sessions?before=x", "sessions?before=7.ff", "inbox?after=x", "ledger?after=x"] {
+        is(&test.get(&format!("/v1/{query}")).await, 422, "unknown-value");
+    }
+    let no_call = "/v1/ledger?after=00000000-0000-0000-0000-000000000000";
+    let told = is(&test.get(no_call).await, 422, "unknown-value");
+    assert_eq!(told["problems"][0]["pointer"], "?after");
+    for (query, status) in [("all=1", 400), ("all=false", 200), ("all=", 200)] {
+        assert_eq!(test.get(&format!("/v1/ledger?{query}")).await.status, status, "{query}");
     }
     let other = test.send(Request::new("PUT", "/v1/sessions")).await;
     is(&other, 405, "method-not-allowed");
     let mut allowed: Vec<_> = other.header("allow").unwrap().split(',').collect();
     allowed.sort_unstable();
     assert_eq!(allowed, ["GET", "HEAD", "POST"]);
+    test.shutdown().await;
+}
+
+/// The description has these lengths, because a pattern counts characters.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_id_has_256_bytes_of_any_characters() {
+    let test = plain().await;
+    for letter in ["x", "é", "가", "🙂"] {
+        let most = 256 / letter.len();
+        let id = letter.repeat(most);
+        let opened = test.post("/v1/sessions", json!({ "id": id })).await.ok(201);
+        assert_eq!(opened["session"], id);
+        let long = json!({ "id": letter.repeat(most + 1) });
+        is(&test.post("/v1/sessions", long).await, 400, "malformed");
+    }
+    let mixed = "x".repeat(253) + "가";
+    test.post("/v1/sessions", json!({ "id": mixed })).await.ok(201);
     test.shutdown().await;
 }
 
@@ -148,14 +177,14 @@ async fn reads_behind_a_call_of_no_list(store: impl Store) {
     let call = rows["calls"][0]["call"].as_str().unwrap();
     let behind = |query: &str| Request::get(&format!("/v1/ledger?after={query}"));
     let unknown = behind("00000000-0000-0000-0000-000000000000").bearer(test.lee.reveal());
-    let mut unknown = is(&unknown.send(test.address).await, 400, "malformed");
+    let mut unknown = is(&unknown.send(test.address).await, 422, "unknown-value");
     unknown["trace"].take();
     for (whose, query) in
         [(&test.lee, call.to_owned()), (&test.kim, format!("{call}&session=empty"))]
     {
         for media_type in ["application/json", "application/jsonl"] {
             let asked = behind(&query).bearer(whose.reveal()).header("accept", media_type);
-            let mut told = is(&asked.send(test.address).await, 400, "malformed");
+            let mut told = is(&asked.send(test.address).await, 422, "unknown-value");
             told["trace"].take();
             assert_eq!(told, unknown, "nothing tells whether the call exists");
         }

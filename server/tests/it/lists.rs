@@ -79,7 +79,7 @@ async fn open_questions_come_in_pages_and_a_stream_begins_with_one() {
     until(async || read(&test, "/v1/inbox", "approval_requests").await.len() == TOOLS).await;
     let listed = read(&test, "/v1/inbox", "approval_requests").await;
     let wrong = test.get("/v1/inbox?after=soon").await;
-    assert_eq!((wrong.status, &*wrong.problem()), (400, "malformed"));
+    assert_eq!((wrong.status, &*wrong.problem()), (422, "unknown-value"));
 
     let mut inbox = test.stream("/v1/inbox/events").await;
     let snapshot = inbox.until("snapshot").await.pop().unwrap().data;
@@ -129,7 +129,7 @@ async fn unknown_effects_come_in_pages_in_the_order_of_their_calls() {
     assert_eq!(names, (0..TOOLS).map(name).collect::<Vec<_>>());
     let foreign = test.post("/v1/tools/tool0/calls", json!({})).await.ok(200)["call"].clone();
     let after = format!("/v1/sessions/s/unresolved?after={}", foreign.as_str().unwrap());
-    assert_eq!(test.get(&after).await.status, 400, "a call of another session");
+    assert_eq!(test.get(&after).await.status, 422, "a call of another session");
     test.shutdown().await;
 }
 

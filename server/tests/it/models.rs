@@ -44,10 +44,12 @@ async fn a_turn_names_its_model_and_the_chat_says_which_one_spoke() {
 async fn an_unknown_name_is_refused_and_nothing_begins() {
     let test = of_two().await;
     test.open("s").await;
-    for (model, why) in [("large", "No model here is named \"large\"."), ("a b", "ASCII letters")] {
+    for (model, status, why) in
+        [("large", 422, "No model here is named \"large\"."), ("a b", 400, "ASCII letters")]
+    {
         let body = json!({ "text": "hi", "model": model });
         let answer = test.post("/v1/sessions/s/turns", body).await;
-        assert_eq!(answer.status, 400, "{}", answer.text());
+        assert_eq!(answer.status, status, "{}", answer.text());
         assert!(answer.text().contains(&why.replace('"', "\\\"")), "{}", answer.text());
     }
     let chat = test.get("/v1/sessions/s").await.ok(200);

@@ -37,7 +37,7 @@ async fn a_call_runs_with_each_digit_of_its_numbers_or_not_at_all() {
     };
     for number in ROUNDED {
         let refused = call(number).await;
-        assert_eq!((refused.status, &*refused.problem()), (400, "malformed"), "{number}");
+        assert_eq!((refused.status, &*refused.problem()), (422, "rounded-number"), "{number}");
     }
     assert_eq!(test.get("/v1/ledger").await.ok(200)["calls"], json!([]), "none began");
     for (number, kept) in [
@@ -88,7 +88,7 @@ async fn no_surface_rounds_a_number_of_its_body() {
         ] {
             let refused = send(&test, &path, body).await;
             let told = refused.text();
-            let status = if path == "/mcp" { 200 } else { 400 };
+            let status = if path == "/mcp" { 200 } else { 422 };
             assert_eq!(refused.status, status, "{path} {number}: {told}");
             assert!(told.contains("64 bits"), "{path} {number}: {told}");
         }

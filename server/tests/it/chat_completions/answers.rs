@@ -201,6 +201,17 @@ async fn a_prompt_that_is_too_long_has_the_code_by_which_clients_shorten_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_chat_that_does_not_end_with_words_of_the_user_is_refused_as_empty() {
+    let test = Setup::new(says("never")).start().await;
+    let model = json!({ "role": "assistant", "content": "hi" });
+    for messages in [json!([user("hi"), model]), json!([user(" ")]), json!([])] {
+        let refused = test.post(PATH, json!({ "messages": messages })).await;
+        assert_eq!((refused.status, &*refused.problem()), (422, "empty"), "{messages}");
+    }
+    test.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_chat_is_named_in_a_header_in_utf_8_or_the_request_is_refused() {
     let test = Setup::new(says("Hello")).start().await;
     test.open("산책").await;

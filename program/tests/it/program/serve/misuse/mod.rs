@@ -238,7 +238,7 @@ fn cursors_that_are_none_or_of_another_database() {
             refused(400, "malformed", events("kept", "no cursor")),
             refused(400, "malformed", events("kept", "1@feed")),
             refused(400, "malformed", query),
-            refused(400, "malformed", ledger),
+            refused(422, "unknown-value", ledger),
             refused(409, "cursor-ahead", events("kept", "900.2@5f1c.341")),
             refused(409, "cursor-ahead", events("kept", "3")),
         ]
