@@ -106,6 +106,7 @@ features() {
     run cargo check -p madang-mcp --no-default-features || return 1
     run cargo check -p madang-mcp --no-default-features --features http || return 1
     run cargo check -p madang-server --no-default-features --features mcp || return 1
+    run cargo check -p madang-server --all-targets || return 1
     run cargo check -p madang-toolkits || return 1
     run cargo check -p madang-cli --no-default-features || return 1
     run cargo check -p madang-eval --no-default-features || return 1

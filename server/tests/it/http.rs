@@ -99,6 +99,7 @@ impl Request {
     }
 
     /// Sends the request and reads nothing.
+    #[cfg(feature = "mcp")]
     pub(crate) async fn sent(self, address: SocketAddr) -> Connection {
         let mut connection = Connection::open(address).await;
         connection.write(&self.bytes(address)).await;

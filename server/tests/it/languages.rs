@@ -3,9 +3,10 @@
 use madang_testing::ScriptedModel;
 use serde_json::{Value, json};
 
+#[cfg(feature = "mcp")]
+use crate::mcp_client::{call_with, forms, result, setup};
 use crate::{
     http::Request,
-    mcp_client::{call_with, forms, result, setup},
     support::{Setup, TestServer, delete},
 };
 
@@ -77,6 +78,7 @@ async fn a_call_without_a_model_speaks_the_language_of_its_arguments() {
     test.shutdown().await;
 }
 
+#[cfg(feature = "mcp")]
 #[tokio::test]
 async fn an_mcp_client_asks_in_the_language_of_the_arguments_unless_a_header_names_one() {
     let test = setup().0.start().await;
