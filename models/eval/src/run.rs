@@ -14,6 +14,7 @@ use madang::{
     model::ChatModel,
     tool::ToolOutcome,
 };
+use madang_toolkits::demonstration::Demonstration;
 use serde_json::Value;
 
 use crate::{
@@ -48,7 +49,8 @@ pub(crate) struct Stage<'a> {
 pub(crate) enum Cast {
     /// The judged model.
     Model,
-    /// A perfect player, which shows whether the case is playable.
+    /// A perfect player, which shows whether the case is playable, and whether the demonstration
+    /// model may do what is meant.
     AsMeant,
 }
 
@@ -102,7 +104,12 @@ pub(crate) async fn run(case: &Case, stage: &Stage<'_>) -> Result<Seen, Failure>
     let now = u64::try_from(clock.now().millis()).unwrap_or_default();
     let player = Player::new(stage.model.clone(), Aliases::new(&case.id, now));
     let builder = toolkit::builder(store, stage.toolkits).language(case.language.tag());
-    let builder = builder.model(player.clone()).clock(clock.clone()).limits(limits());
+    let builder = match stage.cast {
+        Cast::Model => builder.model(player.clone()),
+        // What keeps calls of the demonstration model back must let each call through that is meant.
+        Cast::AsMeant => builder.model(Demonstration::new(player.clone())),
+    };
+    let builder = builder.clock(clock.clone()).limits(limits());
     let builder = stage.system.into_iter().fold(builder, Builder::system);
     let runtime = builder.start().await.map_err(Failure::of)?;
     let person = runtime.user(PERSON).map_err(Failure::of)?;

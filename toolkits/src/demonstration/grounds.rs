@@ -1,9 +1,9 @@
 //! Decides whether a call has grounds in the chat: in what the person said, and in what tools found.
 //!
-//! The model copies the words of a person, and sometimes it garbles them, or wants what nobody asked
-//! for. In its training, each text in the arguments of a call that writes is a copy. So a text that
-//! stands nowhere in the chat is a mistake, and so is another entry of a list than the one that the
-//! person named. Nobody is asked to approve such a call.
+//! The model garbles a word now and then, or calls a tool that nobody asked for. In its training,
+//! each text in the arguments of a call that writes is a copy. So a text that stands nowhere in the
+//! chat is a mistake. Another entry of a list than the person named is one as well. Nobody is asked
+//! to approve such a call.
 
 use madang::{
     model::PromptMessage,
@@ -11,7 +11,10 @@ use madang::{
 };
 use serde_json::Value;
 
-use super::deeds::{self, Change};
+use super::{
+    deeds::{self, Change},
+    wish::{asks_to_remove, only_asks},
+};
 use crate::life::catalogue::Catalogue;
 
 /// The messages at the end of a chat that count. The model has no room for more.
@@ -28,78 +31,6 @@ const CHOICES: [&str; 3] = ["frame_level", "value", "separator"];
 const CHOSEN: [&str; 7] =
     ["habit_id", "protocol_id", "id", "pageId", "parentId", "blockId", "parentBlockId"];
 
-/// What people write if something is to be deleted or to end: in any place of a message,
-const REMOVING_PARTS: [&str; 46] = [
-    "지우",
-    "지워",
-    "지운",
-    "지울",
-    "삭제",
-    "없애",
-    "없앨",
-    "없앤",
-    "빼",
-    "뺄",
-    "끝",
-    "그만",
-    "중단",
-    "종료",
-    "제거",
-    "멈",
-    "관두",
-    "관둘",
-    "관둬",
-    "치우",
-    "치워",
-    "치울",
-    "버려",
-    "버리",
-    "버릴",
-    "내려",
-    "내릴",
-    "정리",
-    "취소",
-    "날려",
-    "날릴",
-    "접",
-    "포기",
-    "졸업",
-    "해제",
-    "떼",
-    "까지만",
-    "안 할",
-    "안할",
-    "안 해",
-    "안해",
-    "give up",
-    "giving up",
-    "no longer",
-    "no more",
-    "any more",
-];
-/// at the beginning of a word,
-const REMOVING_STEMS: [&str; 22] = [
-    "delet", "remov", "eras", "stop", "quit", "drop", "cancel", "finish", "discard", "scrap",
-    "scratch", "trash", "kill", "clear", "strik", "wip", "retir", "throw", "toss", "destroy",
-    "dump", "anymore",
-];
-/// and as a whole word.
-const REMOVING_WORDS: [&str; 14] = [
-    "end", "ends", "ended", "ending", "rid", "off", "done", "bin", "cut", "out", "lose", "away",
-    "close", "through",
-];
-
-/// Words with which an English question begins that is no order,
-const ASKING: [&str; 14] = [
-    "did", "was", "were", "is", "are", "has", "have", "does", "why", "when", "who", "which",
-    "didn't", "isn't",
-];
-/// words that make one of "what" and "how",
-const ASKING_AFTER: [&str; 11] =
-    ["if", "did", "was", "is", "are", "do", "does", "many", "long", "much", "often"];
-/// and words that may come before them.
-const FILLERS: [&str; 10] = ["so", "and", "but", "hm", "hmm", "well", "wait", "then", "ok", "okay"];
-
 /// Returns whether a call has grounds. A call that changes nothing needs none.
 pub(super) fn has_grounds(call: &WantedCall, messages: &[PromptMessage]) -> bool {
     let change = deeds::of(&call.name).change;
@@ -110,8 +41,8 @@ pub(super) fn has_grounds(call: &WantedCall, messages: &[PromptMessage]) -> bool
     let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else { return true };
     let chat = Chat::read(&messages[messages.len().saturating_sub(MAX_MESSAGES)..]);
     chat.has_arguments(&arguments)
-        && CHOSEN.iter().all(|name| chat.chose(name, &arguments[*name]))
-        && !chat.only_asks()
+        && chat.chose(&arguments)
+        && !chat.said.last().is_none_or(|last| only_asks(last))
         && (change != Change::Removes || chat.asks_to_remove())
 }
 
@@ -136,7 +67,7 @@ struct Chat<'a> {
 struct Entry {
     id: Value,
     name: String,
-    /// The words of the name by which it can be told.
+    /// The longer words of the name.
     words: Vec<String>,
 }
 
@@ -197,10 +128,26 @@ impl<'a> Chat<'a> {
             && (years.is_empty() || years.contains(&year))
     }
 
-    /// Returns whether an entry is one that the last message names, if it names any of the same list.
-    /// Habits are also named by a word of their titles.
-    fn chose(&self, argument: &str, id: &Value) -> bool {
-        let wish = self.said.last().map(|text| folded(text)).unwrap_or_default();
+    /// Returns whether one of the last messages asks to delete or to end something.
+    fn asks_to_remove(&self) -> bool {
+        self.said.iter().rev().take(MAX_WISHES).any(|text| asks_to_remove(text))
+    }
+
+    /// Returns whether each chosen entry is one that the last message names, if it names any of the
+    /// same list. Habits are also named by a word of their titles. What is to be written names none.
+    fn chose(&self, arguments: &Value) -> bool {
+        let mut wish = self.said.last().map(|text| folded(text)).unwrap_or_default();
+        each_text(arguments, None, &mut |_, text| {
+            let text = folded(text);
+            if !text.is_empty() {
+                wish = wish.replace(&text, "\n");
+            }
+            true
+        });
+        CHOSEN.iter().all(|argument| self.chose_one(argument, &arguments[*argument], &wish))
+    }
+
+    fn chose_one(&self, argument: &str, id: &Value, wish: &str) -> bool {
         let by_title = |entry: &&Entry| wish.contains(&entry.name);
         let by_word = |entry: &&Entry| entry.words.iter().any(|word| wish.contains(word));
         let mut lists = self.lists.iter().filter(|list| list.iter().any(|entry| entry.id == *id));
@@ -210,26 +157,6 @@ impl<'a> Chat<'a> {
                 named = list.iter().filter(by_word).collect();
             }
             named.is_empty() || named.iter().any(|entry| entry.id == *id)
-        })
-    }
-
-    /// Returns whether each sentence of the last message only asks whether, why or when something is
-    /// so. Korean words for it may as well begin a line that is to be written.
-    fn only_asks(&self) -> bool {
-        let last = self.said.last().map(|text| text.to_lowercase()).unwrap_or_default();
-        let sentences = last.split(['.', '?', '!', '\n', ';']);
-        sentences.filter(|sentence| !sentence.trim().is_empty()).all(is_question)
-    }
-
-    fn asks_to_remove(&self) -> bool {
-        let mut wishes = self.said.iter().rev().take(MAX_WISHES).map(|text| text.to_lowercase());
-        wishes.any(|wish| {
-            let mut words = wish.split(|letter: char| !letter.is_alphanumeric());
-            REMOVING_PARTS.iter().any(|part| wish.contains(part))
-                || words.any(|word| {
-                    REMOVING_WORDS.contains(&word)
-                        || REMOVING_STEMS.iter().any(|stem| word.starts_with(stem))
-                })
         })
     }
 }
@@ -242,18 +169,6 @@ fn entry(item: &Value) -> Option<Entry> {
     let words = title.split(|letter: char| !letter.is_alphanumeric()).filter(is_long);
     let entry = Entry { id, name: folded(title), words: words.map(folded).collect() };
     (!entry.name.is_empty()).then_some(entry)
-}
-
-/// Returns whether an English sentence, in small letters, is a question and no order.
-fn is_question(sentence: &str) -> bool {
-    let words = sentence.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
-    let mut words = words.filter(|word| !word.is_empty() && !FILLERS.contains(word));
-    match (words.next(), words.next()) {
-        (Some(first), _) if ASKING.contains(&first) => true,
-        (Some("what" | "how"), Some(second)) => ASKING_AFTER.contains(&second),
-        (Some("do"), Some(second)) => ["i", "we"].contains(&second),
-        _ => false,
-    }
 }
 
 /// Returns the numbers of a text, as they are written.

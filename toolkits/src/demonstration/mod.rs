@@ -39,6 +39,7 @@ mod placeholder;
 mod prompt;
 mod rendering;
 mod speech;
+mod wish;
 
 #[cfg(feature = "bundled-model")]
 pub use bundled::{load, load_file, load_with};

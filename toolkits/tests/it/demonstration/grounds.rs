@@ -1,4 +1,4 @@
-//! Tests that nobody is asked to approve what the model has garbled or nobody wished for.
+//! Tests that no person is asked to approve a call with garbled words, or one that nobody asked for.
 
 use madang::{
     model::{self, Completion, Deltas, FinishReason, PromptMessage},
@@ -110,9 +110,13 @@ async fn nothing_is_deleted_or_ended_without_a_word_for_it() {
     let delete = json!({ "id": "01a2" });
     let find = user("Find the note that mentions Okonkwo, the one about my friend");
     assert!(!has_grounds("delete_block", delete.clone(), &[find.clone(), search.clone()]).await);
-    for wish in
-        ["Delete it.", "get rid of it", "그거 지워 줘", "take it off my list", "이제 안 할래"]
-    {
+    for wish in [
+        "Delete it.",
+        "please discontinue it",
+        "그거 지워 줘",
+        "take it off my list",
+        "이제 안 할래",
+    ] {
         let chat = [find.clone(), search.clone(), said("Found."), user(wish)];
         assert!(has_grounds("delete_block", delete.clone(), &chat).await, "{wish}");
     }
@@ -147,6 +151,10 @@ async fn of_a_list_the_entry_is_taken_that_the_person_named() {
     let asked = [user("delete the page Plan"), pages];
     assert!(has_grounds("delete_page", json!({ "id": "01a2" }), &asked).await);
     assert!(!has_grounds("delete_page", json!({ "id": "01a3" }), &asked).await);
+    let rename = json!({ "id": "01a2", "title": "Plan for May" });
+    let asked =
+        [user("list"), asked[1].clone(), said("Two."), user("call the first one Plan for May")];
+    assert!(has_grounds("rename_page", rename, &asked).await, "a new title names no page");
 }
 
 #[tokio::test]
@@ -168,10 +176,14 @@ async fn a_question_whether_something_was_done_is_no_order() {
     for (words, is_good) in [
         ("did you add book flights?", false),
         ("so why is there no page book flights", false),
+        ("was book flights added? why is it not there?", false),
         ("what if I make a page book flights", false),
         ("how many pages are called book flights", false),
         ("do I have a page book flights", false),
         ("is there no page book flights? make it", true),
+        ("is there a page book flights, if not make it", true),
+        ("are there pages, then make book flights as well", true),
+        ("have a page book flights made", true),
         ("could you make a page book flights?", true),
         ("do make a page book flights", true),
     ] {
