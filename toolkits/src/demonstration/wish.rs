@@ -1,6 +1,6 @@
 //! Reads from a message of the person whether it asks to remove something, or only asks a question.
 
-/// What people write if something is to be deleted or to end: in any place of a message,
+/// Parts of messages that ask to delete or to end something.
 const REMOVING_PARTS: [&str; 46] = [
     "지우",
     "지워",
@@ -49,7 +49,8 @@ const REMOVING_PARTS: [&str; 46] = [
     "no more",
     "any more",
 ];
-/// at the beginning of a word,
+
+/// Beginnings of English words that ask for the same.
 const REMOVING_STEMS: [&str; 25] = [
     "delet",
     "remov",
@@ -77,21 +78,24 @@ const REMOVING_STEMS: [&str; 25] = [
     "terminat",
     "abandon",
 ];
-/// and as a whole word.
+
+/// English words that ask for it only if they are whole.
 const REMOVING_WORDS: [&str; 14] = [
     "end", "ends", "ended", "ending", "rid", "off", "done", "bin", "cut", "out", "lose", "away",
     "close", "through",
 ];
 
-/// Words with which an English question begins that is no order. "Have", "when" and "which" may begin
-/// one,
+/// Words that begin an English question, and no order. "Have", "when" and "which" begin both.
 const ASKING: [&str; 9] = ["did", "was", "were", "is", "are", "does", "why", "didn't", "isn't"];
-/// words that make one of "what" and "how",
+
+/// Words after "what" and "how" with which these begin a question.
 const ASKING_AFTER: [&str; 11] =
     ["if", "did", "was", "is", "are", "do", "does", "many", "long", "much", "often"];
-/// words after which an order may follow in the same sentence,
+
+/// Words after which an order may follow in the same sentence.
 const JOINING: [&str; 4] = ["and", "then", "so", "or"];
-/// and words that may come before them.
+
+/// Words before the beginning of a question or an order.
 const FILLERS: [&str; 10] = ["so", "and", "but", "hm", "hmm", "well", "wait", "then", "ok", "okay"];
 
 /// Returns whether a message asks to delete or to end something.
