@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .envelopes import Data
 from .grammar import MACROS, choose
@@ -15,6 +16,9 @@ from .notes import requests_en as notes_en
 from .notes import requests_ko as notes_ko
 from .notes.ids import Ids
 from .placeholders import COUNT, RESULT, WHICH
+
+if TYPE_CHECKING:
+    from .life.results import Habit
 
 LIFE = {"ko": life_ko, "en": life_en}
 NOTES = {"ko": notes_ko, "en": notes_en}
@@ -49,6 +53,8 @@ class Dialogue:
     toolkits: tuple[str, ...] = ("life", "notes")
     # Where the ids of pages and blocks come from, once one is needed.
     ids: Ids | None = None
+    # The active habits, once some were listed or added.
+    habits: list[Habit] | None = None
 
     @property
     def phrases(self):  # noqa: ANN201 - a module

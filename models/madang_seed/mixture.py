@@ -12,9 +12,10 @@ from .life import changing
 from .life.adding import add
 from .life.finding import add_unknown, count_items, detail, search, search_and_add, search_then, wish
 from .life.keeping import count_habits, list_habits, log, log_by_title, streak, streak_by_title
-from .life.talking import question_back
+from .life.talking import log_by_title_some_day, question_back
 from .notes import blocks, making, moving, pages, writing
 from .notes.talking import question_back as question_back_about_notes
+from .placeholders import RESULT
 from .settling import what_came_of_it
 from .talking import small_talk, thanks
 
@@ -55,11 +56,12 @@ _LIFE: list[tuple[Turn, int, int]] = [
     (list_habits, 5, 12),
     (count_habits, 5, 5),
     (log, 14, 10),
-    (log_by_title, 5, 11),
+    (log_by_title, 5, 15),
+    (log_by_title_some_day, 2, 3),
     (streak, 5, 6),
     (streak_by_title, 3, 6),
     (changing.end, 7, 7),
-    (changing.end_by_title, 4, 9),
+    (changing.end_by_title, 4, 12),
     (changing.correct, 9, 8),
     (changing.correct_by_title, 2, 5),
     (changing.read_habit, 6, 7),
@@ -151,6 +153,9 @@ def _turn(d: Dialogue, about: str | None, column: int) -> None:
         return
     kinds = _KINDS[toolkit]
     d.rng.choices(kinds, [kind[column] for kind in kinds])[0][0](d)
+    if d.messages[-1].text == RESULT and d.rng.random() < 0.04:
+        d.user(d.ask(d.notes.DID_IT))
+        d.result()
 
 
 _SHARE = {"life": 0.35, "notes": 0.65}

@@ -17,19 +17,21 @@ import torch
 
 from . import restore, vocabulary
 from .chat import END_OF_TEXT, SPECIAL_TOKENS
-from .dialogue import LIFE
+from .dialogue import LIFE, Dialogue
 from .envelopes import compact
 from .lexicon import noun
 from .life.results import invented_row, search_envelope
 from .mixture import Mixture, dialogue
 from .model import Network, Shape, weighted_loss
+from .notes import words
 from .notes.ids import Ids
+from .notes.writing import listed
 from .optimizer import Optimizer
 from .packing import LENGTHS, TOKENS_PER_BATCH, Encoded, Packer
 
 WARM_UP_STEPS = 80
 BATCHES_PER_STEP = 4
-DECAY_SHARE = 0.4
+DECAY_SHARE = 0.6
 AVERAGE = 0.985
 # A run that starts from a trained model has copying behind it, and a full rate would undo much of it.
 WARM_PROGRESS = 0.3
@@ -53,10 +55,12 @@ def drill_share(progress: float) -> float:
 def drill(rng: random.Random, encoder: vocabulary.Encoder) -> Encoded:
     """Words or random tokens said several times: the purest lesson in copying, with nothing else to learn from it."""
     roll = rng.random()
-    if roll < 0.3:
+    if roll < 0.25:
         return id_drill(rng, encoder)
-    if roll < 0.6:
+    if roll < 0.5:
         return place_drill(rng, encoder)
+    if roll < 0.65:
+        return list_drill(rng, encoder)
     if roll < 0.8:
         language = rng.choice(("ko", "en"))
         said = encoder.text(" ".join(noun(rng, language, 0.6) for _ in range(rng.randint(2, 6))))
@@ -82,6 +86,15 @@ def id_drill(rng: random.Random, encoder: vocabulary.Encoder) -> Encoded:
         ids += [*asked, *told]
         weights += [0.0] * len(asked) + [0.7] * len(told)
     return ids, weights
+
+
+def list_drill(rng: random.Random, encoder: vocabulary.Encoder) -> Encoded:
+    """Lines in a row as people name them, then each of them as an argument: the last one is not to be forgotten."""
+    d = Dialogue(rng, rng.choice(("ko", "en")), "en", 0.5)
+    lines = [words.item(rng, d.language, d.novelty) for _ in range(rng.choice((2, 3, 3, 4, 4, 5, 6)))]
+    asked = encoder.text(f"{listed(d, lines)}=")
+    told = encoder.text(compact([{"content": line} for line in lines]))
+    return [encoder.special[END_OF_TEXT], *asked, *told], [0.0] * (1 + len(asked)) + [0.7] * len(told)
 
 
 def place_drill(rng: random.Random, encoder: vocabulary.Encoder) -> Encoded:

@@ -11,7 +11,8 @@ from ..failing import not_allowed
 from ..grammar import choose
 from . import results
 from .catalogue import catalogue
-from .keeping import record_day
+from .changing import end_known
+from .keeping import active_habits, record_day
 from .results import Habit
 from .words import any_item, fail, number_for, title_of
 
@@ -55,8 +56,12 @@ def _added(d: Dialogue, arguments: Data) -> None:
     item = known.get(arguments["protocol_id"])
     title = item.title[d.locale] if item else arguments["framed_text"]
     extra = {key: arguments[key] for key in ("anchor_when", "anchor_after_what", "dose_text") if key in arguments}
+    taken = {one.id for one in active_habits(d, rng.choice((0, 0, 1, 2, 3)))}
+    number = number_for(rng)
+    while number in taken:
+        number = number_for(rng)
     habit = Habit(
-        number_for(rng),
+        number,
         arguments["protocol_id"],
         title,
         item.habit_type if item else "build",
@@ -70,9 +75,14 @@ def _added(d: Dialogue, arguments: Data) -> None:
     told = envelopes.ok(data)
     d.tool(told if arguments is asked else envelopes.changed(told, arguments))
     d.result()
-    if rng.random() < 0.1:
+    d.habits = [*active_habits(d, 0), habit]
+    roll = rng.random()
+    if roll < 0.1:
         d.user(d.ask(_THIS_DONE[d.language]))
         record_day(d, habit.id, "done")
+    elif roll < 0.22:
+        d.user(d.ask(d.phrases.TAKE_BACK))
+        end_known(d, habit.id, habit.title)
 
 
 _THIS_DONE = {

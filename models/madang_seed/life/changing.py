@@ -6,16 +6,16 @@ from ..dialogue import Dialogue
 from ..failing import not_allowed
 from ..grammar import choose
 from . import results
-from .keeping import list_active, named_habit, number_in_words, record_day, spoken_place, written_date
+from .keeping import list_active, named_habit, number_in_words, number_of, record_day, spoken_place, title_by_number, written_date
 from .results import Habit
-from .words import any_item, fail, number_for
+from .words import fail
 
 
 def end(d: Dialogue) -> None:
     """Ends a habit that is named by its number."""
-    habit_id = number_for(d.rng)
+    habit_id = number_of(d)
     d.user(d.in_passing(number_in_words(d, d.squeezed(d.ask(d.phrases.END, id=habit_id)))))
-    _end(d, habit_id, any_item(d).title[d.locale])
+    end_known(d, habit_id, title_by_number(d, habit_id))
 
 
 def end_by_title(d: Dialogue) -> None:
@@ -23,27 +23,30 @@ def end_by_title(d: Dialogue) -> None:
     if d.rng.random() < 0.75:
         habit = named_habit(d, d.phrases.END_TITLE)
         if habit is not None:
-            _end(d, habit.id, habit.title)
+            end_known(d, habit.id, habit.title)
         return
     d.user(d.in_passing(d.ask(d.phrases.LIST)))
     active = list_active(d, d.rng.choice((2, 3, 4)))
     if active is None:
         return
     d.result()
+    if not active:
+        return
     habit = d.rng.choice(active)
     d.user(d.ask(d.phrases.END_THAT, o=_called(d, active, habit)))
-    _end(d, habit.id, habit.title)
-    if d.rng.random() < 0.15:
+    end_known(d, habit.id, habit.title)
+    if len(active) > 1 and d.rng.random() < 0.15:
         other = d.rng.choice([one for one in active if one is not habit])
         d.user(d.ask(d.phrases.NO_OTHER[:1], o=_called(d, active, other), t=other.title))
-        _end(d, other.id, other.title)
+        end_known(d, other.id, other.title)
 
 
 def _called(d: Dialogue, active: list[Habit], habit: Habit) -> str:
     return spoken_place(d, active, habit) or habit.title
 
 
-def _end(d: Dialogue, habit_id: int, title: str) -> None:
+def end_known(d: Dialogue, habit_id: int, title: str) -> None:
+    """Ends a habit whose number is known."""
     rng = d.rng
     d.call("end_habit", habit_id=habit_id)
     roll = rng.random()
@@ -54,12 +57,14 @@ def _end(d: Dialogue, habit_id: int, title: str) -> None:
     else:
         d.tool(results.ended_envelope(habit_id, title, results.date(rng)))
         d.result()
+        if d.habits is not None:
+            d.habits = [one for one in d.habits if one.id != habit_id]
 
 
 def correct(d: Dialogue) -> None:
     """Corrects a day of a habit that is named by its number."""
     rng, phrases = d.rng, d.phrases
-    habit_id, value = number_for(rng), rng.choice(("done", "blank"))
+    habit_id, value = number_of(d), rng.choice(("done", "blank"))
     given: dict[str, str] = {}
     if rng.random() < 0.45:
         given["date"] = results.date(rng)
@@ -87,9 +92,10 @@ def read_habit(d: Dialogue) -> None:
     """What was said about a habit of one's own."""
     rng = d.rng
     if rng.random() < 0.65:
-        habit_id = number_for(rng)
+        habit_id = number_of(d)
         d.user(d.in_passing(number_in_words(d, d.squeezed(d.ask(d.phrases.HABIT, id=habit_id)))))
-        habit = results.habits(rng, d.locale, 1)[0]
+        known = [one for one in d.habits or [] if one.id == habit_id]
+        habit = (known or results.habits(rng, d.locale, 1))[0]
     else:
         named = named_habit(d, d.phrases.HABIT_TITLE)
         if named is None:
@@ -108,7 +114,7 @@ def read_entries(d: Dialogue) -> None:
     rng = d.rng
     counted = rng.random() < 0.25
     if counted or rng.random() < 0.6:
-        habit_id = number_for(rng)
+        habit_id = number_of(d)
         templates = d.phrases.COUNT_DAYS if counted else d.phrases.ENTRIES
         d.user(d.in_passing(number_in_words(d, d.squeezed(d.ask(templates, id=habit_id)))))
     else:

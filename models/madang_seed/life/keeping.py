@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 
 from .. import envelopes
@@ -20,7 +21,7 @@ def list_habits(d: Dialogue) -> None:
     """The active habits, then perhaps something about one of them."""
     rng = d.rng
     d.user(d.in_passing(d.squeezed(d.ask(d.phrases.LIST))))
-    active = list_active(d, rng.choice((0, 1, 1, 1, 2, 2, 3, 4)))
+    active = list_active(d, rng.choice((0, 1, 1, 1, 2, 2, 3, 4, 6)))
     if active is None:
         return
     d.result()
@@ -36,14 +37,34 @@ def count_habits(d: Dialogue) -> None:
 
 
 def list_active(d: Dialogue, number: int) -> list[Habit] | None:
-    """Lists so many habits; nothing where the tool failed, which is answered."""
+    """Lists the habits, so many where none is known yet; nothing where the tool failed, which is answered."""
+    active = active_habits(d, number)
     d.call("list_active_habits")
     if d.rng.random() < 0.03:
         fail(d, "list_active_habits")
         return None
-    active = results.habits(d.rng, d.locale, number, invent=0.3)
     d.tool(results.list_envelope(active))
     return active
+
+
+def active_habits(d: Dialogue, number: int) -> list[Habit]:
+    """The active habits in their order: those of this chat, or so many new ones."""
+    if d.habits is None:
+        d.habits = results.habits(d.rng, d.locale, number)
+    return sorted(d.habits, key=lambda habit: habit.id)
+
+
+def number_of(d: Dialogue) -> int:
+    """The number of a habit, mostly of one that was listed or added."""
+    if d.habits and d.rng.random() < 0.7:
+        return d.rng.choice(d.habits).id
+    return number_for(d.rng)
+
+
+def title_by_number(d: Dialogue, habit_id: int) -> str:
+    """The title of a habit: the known one, or any."""
+    known = (habit.title for habit in d.habits or [] if habit.id == habit_id)
+    return next(known, None) or any_item(d).title[d.locale]
 
 
 def spoken_place(d: Dialogue, active: list[Habit], habit: Habit) -> str | None:
@@ -104,7 +125,7 @@ def record_day(d: Dialogue, habit_id: int, value: str, tool: str = "log_tracker_
 def log(d: Dialogue) -> None:
     """Records a day of a habit that is named by its number."""
     rng, phrases = d.rng, d.phrases
-    habit_id = number_for(rng)
+    habit_id = number_of(d)
     value = rng.choice(("done", "done", "done", "blank", "blank"))
     given: dict[str, str] = {}
     if rng.random() < 0.35:
@@ -166,7 +187,7 @@ def number_in_words(d: Dialogue, text: str) -> str:
 def log_by_title(d: Dialogue) -> None:
     """Records a day of a habit that is named by its title: the list comes first."""
     rng = d.rng
-    value = rng.choice(("done", "done", "done", "blank"))
+    value = rng.choice(("done", "done", "blank"))
     habit = named_habit(d, d.phrases.LOG_TITLE[value])
     if habit is not None and record_day(d, habit.id, value) and rng.random() < 0.1:
         just_wrong(d, habit.id, value, None)
@@ -178,7 +199,10 @@ def named_habit(d: Dialogue, templates: list[str]) -> Habit | None:
     Where none fits or the tool fails, that is answered, and there is no habit. Where several fit the user is asked.
     """
     rng = d.rng
-    active = results.habits(rng, d.locale, rng.choice((1, 2, 3, 3, 4)), invent=0.2)
+    active = active_habits(d, rng.choice((1, 2, 3, 3, 4, 4, 5, 6)))
+    if not active:
+        list_habits(d)
+        return None
     habit, said = _meant(d, active)
     d.user(d.in_passing(d.ask(templates, t=said, q=d.quoted(said))))
     d.call("list_active_habits")
@@ -218,24 +242,33 @@ def _meant(d: Dialogue, active: list[Habit]) -> tuple[Habit | None, str]:
         return next((one for one in active if one.item_id == item.id), None), item.title[d.language]
     habit = rng.choice(active)
     known = next((item for item in catalogue() if item.id == habit.item_id), None)
-    if d.locale == d.language and roll > 0.6:
-        return habit, _part(rng.choice([habit.title.split(), habit.title.split()[-1:]]), habit.title)
+    if d.locale == d.language and roll > 0.45:
+        return habit, _part(rng, habit.title)
     if known:
         return habit, title_of(d, known) if d.locale == d.language else known.title[d.language]
     return habit, habit.title
 
 
-def _part(words: list[str], whole: str) -> str:
-    """The longest of these words, which is enough to tell what is meant."""
-    word = max(words, key=len)
-    return word if len(word) > 1 else whole
+def _part(rng: random.Random, title: str) -> str:
+    """A word of a title that is enough to tell what is meant, or two in a row."""
+    words = title.split()
+    telling = [word for word in words if len(word) >= (4 if word.isascii() else 2)]
+    if not telling or len(words) < 2:
+        return title
+    if rng.random() < 0.25:
+        begin = rng.randrange(len(words) - 1)
+        pair = words[begin : begin + 2]
+        if set(pair) & set(telling):
+            return " ".join(pair)
+    word = rng.choice(telling)
+    return word.lower() if rng.random() < 0.5 else word
 
 
 def streak(d: Dialogue) -> None:
     """The streak of a habit that is named by its number."""
-    habit_id = number_for(d.rng)
+    habit_id = number_of(d)
     d.user(d.in_passing(number_in_words(d, d.squeezed(d.ask(d.phrases.STREAK, id=habit_id)))))
-    tell_streak(d, habit_id, any_item(d).title[d.locale])
+    tell_streak(d, habit_id, title_by_number(d, habit_id))
 
 
 def streak_by_title(d: Dialogue) -> None:

@@ -8,9 +8,11 @@ from ..envelopes import Data
 from ..failing import fail
 from ..grammar import choose
 from . import results, words
+from .pages import read
 from .results import Page
 from .steps import broken, find_page, goes_wrong, names, refused
-from .writing import write_there
+from .titles import delete
+from .writing import listed, write_there
 
 
 def make_page(d: Dialogue) -> None:
@@ -45,8 +47,21 @@ def _make(d: Dialogue, title: str, parent: Page | None) -> None:
     page = Page(results.new_id(d), title, parent.id if parent else None)
     d.tool(envelopes.ok(results.created(page)))
     d.result()
-    if rng.random() < 0.3:
+    roll = rng.random()
+    if roll < 0.3:
         write_there(d, page, is_new=True)
+    else:
+        _after_making(d, page, roll - 0.3)
+
+
+def _after_making(d: Dialogue, page: Page, roll: float) -> None:
+    """What is done with the page that was made just now, and whose id is known."""
+    if roll < 0.08:
+        d.user(d.ask(d.notes.TAKE_BACK_PAGE))
+        delete(d, page)
+    elif roll < 0.16:
+        d.user(d.ask(d.notes.READ_THAT[1:]))
+        read(d, page)
 
 
 def make_page_with_lines(d: Dialogue) -> None:
@@ -73,21 +88,17 @@ def _items(d: Dialogue) -> tuple[list[Data], str]:
     language = d.other_language(0.06)
     is_short = rng.random() < 0.75
     mark = rng.choice(d.notes.ITEM_MARKS) if is_short else "'{x}'"
-    number = rng.choice((1, 2, 2, 2, 3, 3, 3, 4, 5, 6))
+    number = rng.choice((1, 2, 2, 2, 3, 3, 3, 3, 4, 4, 5, 6))
     lines = [_item(d, language, is_short) for _ in range(number)]
-    if rng.random() < 0.5:
-        written = [mark.replace("{x}", line) for line in lines]
-        last = rng.choice(d.notes.AND) if number > 1 else ""
-        return [{"content": line} for line in lines], ", ".join(written[:-1]) + last + written[-1]
+    if rng.random() < 0.65:
+        return [{"content": line} for line in lines], listed(d, [mark.replace("{x}", line) for line in lines])
     return _nested(d, lines, mark)
 
 
 def _item(d: Dialogue, language: str, is_short: bool) -> str:
-    """A line that can stand in a list."""
-    text = words.short_line(d.rng, language, d.novelty) if is_short else words.line(d.rng, language, d.novelty)
-    while set(text) & set(",'\""):
-        text = words.short_line(d.rng, language, d.novelty)
-    return text
+    """A line that can stand in a list, between quotation marks if it is long."""
+    text = words.item(d.rng, language, d.novelty) if is_short else words.line(d.rng, language, d.novelty)
+    return words.item(d.rng, language, d.novelty) if set(text) & set(",'\"") else text
 
 
 def _nested(d: Dialogue, lines: list[str], mark: str) -> tuple[list[Data], str]:
@@ -150,5 +161,8 @@ def _make_with_lines(d: Dialogue, title: str, parent: Page | None, blocks: list[
     }
     d.tool(envelopes.ok(data, "create_page_with_blocks"))
     d.result()
-    if rng.random() < 0.12:
+    roll = rng.random()
+    if roll < 0.12:
         write_there(d, page, is_new=True)
+    else:
+        _after_making(d, page, roll - 0.12)

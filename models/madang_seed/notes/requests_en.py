@@ -88,7 +88,7 @@ APPEND_THAT = ["<ask>append {cq} to [it|that line|that one|that]<end>", "<ask>ap
 BELOW_THAT = ["<ask><jot> {cq} <below> [it|that line|that one]<end>", "<ask><jot> {cq} <below> {o}<end>"]
 CORRECT = ["no, {cq}<end>", "[no|sorry|wait|oops|oh][,|] not {was}[:|,] {c}", "[no|sorry|wait|oops][,|] [make that|make it|it should be|change it to|I meant|I mean|it's] {cq}<end>", "[that's wrong|typo|I misspoke|wrong][,|.|:] [change it to|make it|it should say|it is] {cq}<end>", "no, make it {c}", "[actually|correction|sorry][,|:] {cq}[ instead|]<end>", "<change> that to {cq}<end>"]
 AGAIN = ["[try again|again|once more|please try again|retry|do it again|try that again]<end>", "[sorry|oops], [my mistake|wrong button], [try again|again please|do it again]<end>"]
-DID_IT = ["[did it work|did that work|was it saved|is it done|did that go through|what happened to that|did it go through|what came of it|did it take effect|is it there now][?|]"]
+DID_IT = ["[did it work|did that work|was it saved|is it done|did that go through|what happened to that|did it go through|what came of it|did it take effect|is it there now][?|]", "did you [add|write|save|delete|record|change|do|make] [it|that|them|everything|the last one]<end>", "[is|was] [it|that|everything] [saved|added|recorded|deleted|written|done|changed][ now| already|]<end>", "[what|and what] did you [do|just do|change|write|add|save][ just now|]<end>", "[so|and] did [it|that] work<end>", "what [happened|has happened|was the result|did that do]<end>"]
 FOCUSED = {
     "update_block": ["<ask><change> [this|the current|the focused|the selected] <line> to {cq}<end>", "<ask>replace [this|the current|the selected] <line> [with|by] {cq}<end>"],
     "delete_block": ["<ask><remove> [this|the current|the focused|the selected] [line|block]<end>"],
@@ -100,7 +100,8 @@ ITEM_MARKS = ["{x}", "{x}", "{x}", "'{x}'", '"{x}"']
 UNDER = ["and, nested under it, {x}", "and, below it, {x}", "and[,|] nested[,|] {x}", "under that {x}", "below it {x}", "under it {x}", "under {p} {x}", "nested under that {x}", "as a sub-item {x}", "with the sub-item[|s] {x}", "inside {p} {x}", "indented {x}", "with {x} under it", "with {x} nested inside"]
 OUTSIDE_AGAIN = [", then {x}", ", next {x}", "; then {x}", ", then on the outer level {x}", ". After that {x}", ", followed by {x}", "; finally {x}"]
 SIBLINGS = [" and ", " and ", ", ", " plus "]
-AND = [", ", ", ", " and ", ", and "]
+AND = [", ", " and ", " and ", ", and "]
+BETWEEN = [", ", ", ", ", ", ", ", " and ", " & ", "; ", " + "]
 COUNTS = {n: [f"{n}", f"{n}", w] for n, w in enumerate("one two three four five six seven eight nine ten".split(), 1)}
 
 # A single hit is meant.
@@ -128,3 +129,11 @@ READ_BARE = ["<lead>what[ is|'s] on my {p}<end>", "<lead>what[ is|'s] [in|on] th
 ADD_BARE = ["<lead><ask>[add|put|write] {c} [to|on] my {p}<end>", "<lead><ask>[add|put] {c} [to|on] the {p}<end>", "<ask>[add|put|write] {cq} [to|on] my {p}<end>", "{c} [goes|should go|needs to go] on my {p}<end>", "my {p} needs {c}<end>", "<ask>[stick|pop|throw] {c} on my {p}<end>"]
 MAKE_BARE = ["<lead><ask>[make|create|start] [me |][a|a new] {t}<end>", "I need a [new |]{t}<end>", "<want> [make|start|create] [a|a new] {t}<end>"]
 MAKE_LINES_BARE = ["<lead><ask>[make|create|start] [a|a new] {t} with {list}<end>", "<lead><ask>[make|create] [a|a new] {t}: {list}", "[new |]{t}: {list}"]
+
+# What was just made goes again.
+TAKE_BACK_LINE = ["[no,|wait,|hm,|actually,|oh,|] [remove|delete|erase|scratch] [it|that|that line|that one][ again| please| then|]<end>", "take [it|that] [off|out|off again|out again]<end>", "[sorry|oops|my mistake][,|.] [remove|delete|erase] [it|that line|that][ again|]<end>", "[undo|cancel] that[, delete it|. Remove it again|, remove the line]<end>", "I [changed my mind|don't need it][,|.] [remove it|delete that line|delete it][ again|]<end>", "delete [what you just wrote|the line you just added|the last line you wrote]<end>"]
+TAKE_BACK_PAGE = ["[no,|wait,|hm,|actually,|oh,|] [remove|delete] [it|that page|the page][ again| please| then|]<end>", "[sorry|oops|my mistake][,|.] [remove|delete] [that page|it|the new page][ again|]<end>", "[undo|cancel] that[, delete the page|. Remove the page again]<end>", "delete the page [you just made|you just created|again]<end>", "I [changed my mind|don't need it][,|.] [delete that page|delete it][ again|]<end>"]
+# A line without quotation marks.
+ADD_HERE_BARE = ["<lead><ask>[write down|note down|jot down|put down|make a note of|take down] {c}<end>", "[write|note|jot down|write down|put down][:| -|] {c}", "note[:| to self:| that] {c}", "<ask>[write|put] {c} [here|on this page|down here|down]<end>", "[memo|reminder|new line|add a line|add a note|one more line]: {c}", "add {c} [here|to this page|on this page|to the page]<end>", "{c} - [write that down|note that|put that here|jot that down]<end>", "[here|on this page][:|,] {c}", "<ask>[write|note] that {c}<end>", "let me [write down|note] {c}"]
+# Several short lines.
+ADD_SEVERAL = ["<lead><ask>[add|put|write|note] {list} [to|on] [my |the |]{p}[ page|]<end>", "[add|put] {list} [to|on] [my |the |]{p}[ please|]", "[on|to] [my |the |]{p}[ page|][,|:] [add|write|put] {list}<end>", "[my |the |]{p}[ page|] needs {list}[, add them|. Add those| - write them down]<end>", "we need {list}[, put them on|. Put that on|, add it to] [my |the |]{p}<end>", "{list}: [add these to|put those on|write them on] [my |the |]{p}<end>", "<ask>[add|write] [these|the following] [to|on] {p}: {list}", "{p}: [add|+] {list}"]

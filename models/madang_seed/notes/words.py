@@ -79,6 +79,14 @@ def short_line(rng: random.Random, language: str, novelty: float) -> str:
     return _filled(rng, template, language, novelty)
 
 
+def item(rng: random.Random, language: str, novelty: float) -> str:
+    """A short line that is told from its neighbours in a row of several."""
+    while True:
+        text = short_line(rng, language, novelty)
+        if not set(text) & set(",;&+/'\"") and " and " not in text and "그리고" not in text:
+            return text
+
+
 _SHORT = {
     "ko": ["{n}", "{n}", "{n}", "{n} {m}", "{n} 사기", "{n} {x}개", "{a} {n}", "{pair}", "{name}에게 전화", "{n} 예약", "{term}", "{h}시 {n}", "{n} 준비", "{n} 정리"],
     "en": ["{n}", "{n}", "{n}", "{n} {m}", "buy {n}", "{x} {n}", "{a} {n}", "{pair}", "call {name}", "{N}", "{term}", "{n} at {h}", "check {n}", "order {n}"],

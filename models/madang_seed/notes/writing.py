@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import envelopes
 from ..dialogue import Dialogue
 from ..failing import not_allowed
+from ..grammar import choose
 from . import results, words
 from .results import Block, Page
 from .steps import broken, find_page, goes_wrong, names, pick_page, refused
@@ -13,8 +14,10 @@ from .steps import broken, find_page, goes_wrong, names, pick_page, refused
 def write_here(d: Dialogue) -> None:
     """A line is written where the user is."""
     rng = d.rng
-    text = results.line(d)
-    d.user(d.in_passing(d.ask(d.notes.ADD_HERE, **names(d, text, "c"))))
+    is_bare = rng.random() < 0.35
+    text = words.short_line(rng, d.other_language(0.05), d.novelty) if is_bare else results.line(d)
+    templates = d.notes.ADD_HERE_BARE if is_bare else d.notes.ADD_HERE
+    d.user(d.in_passing(d.ask(templates, **names(d, text, "c"))))
     d.call("insert_block_below_current", content=text)
     if refused(d, "insert_block_below_current", content=text):
         return
@@ -29,8 +32,11 @@ def write_here(d: Dialogue) -> None:
     block = results.block(d, text)
     d.tool(envelopes.ok(block.made()))
     d.result()
-    if rng.random() < 0.18:
+    roll = rng.random()
+    if roll < 0.18:
         correct(d, block)
+    elif roll < 0.26:
+        take_back(d, block)
 
 
 def add_to_page(d: Dialogue) -> None:
@@ -41,19 +47,43 @@ def add_to_page(d: Dialogue) -> None:
         d.user(d.in_passing(d.ask(d.notes.ADD_BARE, **names(d, title, "p"), **names(d, text, "c"))))
         find_page(d, title, lambda page: add_line(d, page, text))
         return
+    if rng.random() < 0.2:
+        _add_several(d)
+        return
     title, text = results.title(d), results.line(d)
     slots = names(d, title, "p") | names(d, text, "c")
-    if rng.random() < 0.84:
+    if rng.random() < 0.87:
         d.user(d.in_passing(d.ask(d.notes.ADD_TO_PAGE, **slots)))
         find_page(d, title, lambda page: add_line(d, page, text))
         return
     second = results.line(d)
     d.user(d.in_passing(d.ask(d.notes.ADD_TWO, **slots, c2q=d.quoted(second), c2=second)))
-    find_page(d, title, lambda page: _add_both(d, page, text, second))
+    find_page(d, title, lambda page: _add_all(d, page, [text, second]))
 
 
-def _add_both(d: Dialogue, page: Page, text: str, second: str) -> None:
-    for one in (text, second):
+def _add_several(d: Dialogue) -> None:
+    """A few short lines for a page, named in a row."""
+    rng = d.rng
+    title = results.listing(d) if rng.random() < 0.6 else results.title(d)
+    lines = [words.item(rng, d.language, d.novelty) for _ in range(rng.choice((2, 2, 3, 3, 4)))]
+    mark = rng.choice(d.notes.ITEM_MARKS)
+    slots = {"list": listed(d, [mark.replace("{x}", line) for line in lines])}
+    text = choose(rng, d.own(d.notes.ADD_SEVERAL), **slots, **names(d, title, "p"))
+    d.user(d.in_passing(" ".join(text.split())))
+    find_page(d, title, lambda page: _add_all(d, page, lines))
+
+
+def listed(d: Dialogue, written: list[str]) -> str:
+    """Several lines in a row, as people name them."""
+    if len(written) == 1:
+        return written[0]
+    between = d.rng.choice(d.notes.BETWEEN)
+    last = d.rng.choice(d.notes.AND) if between == ", " else between
+    return between.join(written[:-1]) + last + written[-1]
+
+
+def _add_all(d: Dialogue, page: Page, lines: list[str]) -> None:
+    for one in lines:
         d.call("create_block", pageId=page.id, content=one)
         if d.rng.random() < 0.05:
             not_allowed(d)
@@ -101,10 +131,23 @@ def add_line(d: Dialogue, page: Page, text: str) -> None:
     roll = rng.random()
     if roll < 0.14:
         correct(d, block)
-    elif roll < 0.3:
+    elif roll < 0.2:
+        take_back(d, block)
+    elif roll < 0.34:
         more = results.line(d)
         d.user(d.ask(d.notes.MORE_THERE, **names(d, more, "c")))
         add_line(d, page, more)
+
+
+def take_back(d: Dialogue, block: Block) -> None:
+    """The line that has just been written is deleted again."""
+    d.user(d.ask(d.notes.TAKE_BACK_LINE))
+    d.call("delete_block", id=block.id)
+    if d.rng.random() < 0.25:
+        not_allowed(d)
+        return
+    d.tool(envelopes.ok({"deleted": True}))
+    d.result()
 
 
 def correct(d: Dialogue, block: Block) -> None:
