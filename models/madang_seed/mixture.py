@@ -11,7 +11,7 @@ from .dialogue import Dialogue, Message
 from .life import changing
 from .life.adding import add
 from .life.finding import add_unknown, count_items, detail, search, search_and_add, search_then, wish
-from .life.keeping import count_habits, list_habits, log, log_by_title, streak, streak_by_title
+from .life.keeping import count_habits, list_habits, log, log_both, log_by_title, streak, streak_by_title
 from .life.talking import log_by_title_some_day, question_back
 from .notes import blocks, making, moving, pages, writing
 from .notes.talking import question_back as question_back_about_notes
@@ -58,6 +58,7 @@ _LIFE: list[tuple[Turn, int, int]] = [
     (log, 14, 10),
     (log_by_title, 5, 15),
     (log_by_title_some_day, 2, 3),
+    (log_both, 2, 2),
     (streak, 5, 6),
     (streak_by_title, 3, 6),
     (changing.end, 7, 7),

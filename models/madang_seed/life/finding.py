@@ -200,7 +200,8 @@ def _pick_add(d: Dialogue, rows: list[Row], templates: list[str] | None = None, 
     row = _pick(d, rows, templates or d.phrases.PICK_ADD)
     add_item(d, row.id, row.title, **given)
     if len(rows) > 1 and d.messages[-1].text == RESULT and d.rng.random() < 0.16:
-        other = _pick(d, rows, d.phrases.NO_OTHER, but=row)
+        is_clear = len(rows) == 2 and d.rng.random() < 0.5
+        other = _pick(d, rows, d.phrases.THE_OTHER if is_clear else d.phrases.NO_OTHER, but=row)
         add_item(d, other.id, other.title, **given)
 
 

@@ -81,9 +81,10 @@ def _about_listed(d: Dialogue, active: list[Habit]) -> None:
     roll = rng.random()
     place = spoken_place(d, active, habit)
     if roll < 0.3 and place:
-        if rng.random() < 0.5:
-            d.user(d.ask(d.phrases.LOG_THAT, o=place))
-            record_day(d, habit.id, "done")
+        value = rng.choice(("done", "done", "blank"))
+        if rng.random() < 0.6:
+            d.user(d.ask(d.phrases.LOG_THAT if value == "done" else d.phrases.LOG_THAT_BLANK, o=place))
+            record_day(d, habit.id, value)
         else:
             d.user(d.ask(d.phrases.STREAK_THAT, o=place))
             tell_streak(d, habit.id, habit.title)
@@ -188,12 +189,34 @@ def log_by_title(d: Dialogue) -> None:
     """Records a day of a habit that is named by its title: the list comes first."""
     rng = d.rng
     value = rng.choice(("done", "done", "blank"))
+    if rng.random() < 0.15:
+        day = results.date(rng)
+        habit = named_habit(d, d.phrases.LOG_TITLE_DATE[value], date=written_date(d, day))
+        if habit is not None:
+            record_day(d, habit.id, value, date=day)
+        return
     habit = named_habit(d, d.phrases.LOG_TITLE[value])
     if habit is not None and record_day(d, habit.id, value) and rng.random() < 0.1:
         just_wrong(d, habit.id, value, None)
 
 
-def named_habit(d: Dialogue, templates: list[str]) -> Habit | None:
+def log_both(d: Dialogue) -> None:
+    """Records today of two habits that are named by their numbers."""
+    value = d.rng.choice(("done", "done", "blank"))
+    one, other = number_of(d), number_for(d.rng)
+    while other == one:
+        other = number_for(d.rng)
+    d.user(d.in_passing(d.ask(d.phrases.LOG_BOTH[value], id=one, other=other)))
+    for habit_id in (one, other):
+        d.call("log_tracker_entry", habit_id=habit_id, value=value)
+        if d.rng.random() < 0.08:
+            fail(d, "log_tracker_entry", i=habit_id, d=results.date(d.rng), e=results.date(d.rng))
+            return
+        d.tool(envelopes.ok({"habit_id": habit_id, "date": results.date(d.rng), "value": value}))
+    d.result()
+
+
+def named_habit(d: Dialogue, templates: list[str], **slots: object) -> Habit | None:
     """Asks by title, or by a part of it, and looks the habit up.
 
     Where none fits or the tool fails, that is answered, and there is no habit. Where several fit the user is asked.
@@ -204,7 +227,7 @@ def named_habit(d: Dialogue, templates: list[str]) -> Habit | None:
         list_habits(d)
         return None
     habit, said = _meant(d, active)
-    d.user(d.in_passing(d.ask(templates, t=said, q=d.quoted(said))))
+    d.user(d.in_passing(d.ask(templates, t=said, q=d.quoted(said), **slots)))
     d.call("list_active_habits")
     if rng.random() < 0.03:
         fail(d, "list_active_habits")

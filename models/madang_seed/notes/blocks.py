@@ -77,7 +77,8 @@ def follow_blocks(d: Dialogue, blocks: list[Block]) -> None:
     block = pick_block(d, blocks, templates, **more)
     act(d, block, text)
     if len(blocks) > 1 and act is not delete and rng.random() < 0.25:
-        other = pick_block(d, blocks, d.notes.PICK_OTHER, but=block)
+        is_clear = len(blocks) == 2 and rng.random() < 0.5
+        other = pick_block(d, blocks, d.phrases.THE_OTHER[:4] if is_clear else d.notes.PICK_OTHER, but=block)
         act(d, other, text)
 
 

@@ -138,7 +138,8 @@ def follow_pages(d: Dialogue, pages: list[Page]) -> None:
         d.call("open_page", pageId=page.id)
         _opened(d, page)
         if len(pages) > 1 and rng.random() < 0.6:
-            page = pick_page(d, pages, d.notes.PICK_OTHER, but=page)
+            is_clear = len(pages) == 2 and rng.random() < 0.5
+            page = pick_page(d, pages, d.phrases.THE_OTHER[:4] if is_clear else d.notes.PICK_OTHER, but=page)
             d.call("open_page", pageId=page.id)
             _opened(d, page)
     elif roll < 0.64:

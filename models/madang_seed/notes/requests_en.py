@@ -447,7 +447,7 @@ SIBLINGS = [
     " & ", ", and ", " as well as ", " and also ",
 ]
 AND = [
-    ", ", ", ", " and ", ", and ",
+    ", ", " and ", " and ", " and ", " and ", ", and ", ", and ",
     " & ", " plus ", " and also ", " as well as ", ", and also ", ", and finally ", ", plus ",
 ]
 BETWEEN = [", ", ", ", ", ", ", ", " and ", " & ", "; ", " + "]
