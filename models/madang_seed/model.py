@@ -16,7 +16,7 @@ class Shape:
 
     vocabulary: int = 2560
     width: int = 192
-    layers: int = 8
+    layers: int = 7
     heads: int = 3
     groups: int = 3
     hidden: int = 512
