@@ -49,20 +49,26 @@ _FRAME = dict(results.FAILURES["add_habit"])["r3_frame"]
 
 def _added(d: Dialogue, arguments: Data) -> None:
     rng = d.rng
+    item_id = arguments["protocol_id"]
+    if active := next((one for one in d.habits or [] if one.item_id == item_id), None):
+        d.tool(envelopes.ok(active.data() | {"already_active": True}))
+        d.result()
+        return
     asked = arguments
     if rng.random() < 0.05:
         arguments = {**arguments, "framed_text": framed_text(d)}
     known = {item.id: item for item in catalogue()}
-    item = known.get(arguments["protocol_id"])
+    item = known.get(item_id)
     title = item.title[d.locale] if item else arguments["framed_text"]
     extra = {key: arguments[key] for key in ("anchor_when", "anchor_after_what", "dose_text") if key in arguments}
-    taken = {one.id for one in active_habits(d, rng.choice((0, 0, 1, 2, 3)))}
+    others = [one for one in active_habits(d, rng.choice((0, 0, 1, 2, 3))) if one.item_id != item_id]
+    taken = {one.id for one in others}
     number = number_for(rng)
     while number in taken:
         number = number_for(rng)
     habit = Habit(
         number,
-        arguments["protocol_id"],
+        item_id,
         title,
         item.habit_type if item else "build",
         arguments["frame_level"],
@@ -70,12 +76,10 @@ def _added(d: Dialogue, arguments: Data) -> None:
         extra,
         results.date(rng),
     )
-    already = rng.random() < 0.15
-    data = habit.data() | ({"already_active": True} if already else {})
-    told = envelopes.ok(data)
+    told = envelopes.ok(habit.data())
     d.tool(told if arguments is asked else envelopes.changed(told, arguments))
     d.result()
-    d.habits = [*active_habits(d, 0), habit]
+    d.habits = [*others, habit]
     roll = rng.random()
     if roll < 0.1:
         d.user(d.ask(_THIS_DONE[d.language]))

@@ -209,7 +209,7 @@ def log_both(d: Dialogue) -> None:
     d.user(d.in_passing(d.ask(d.phrases.LOG_BOTH[value], id=one, other=other)))
     for habit_id in (one, other):
         d.call("log_tracker_entry", habit_id=habit_id, value=value)
-        if d.rng.random() < 0.08:
+        if habit_id == other and d.rng.random() < 0.12:
             fail(d, "log_tracker_entry", i=habit_id, d=results.date(d.rng), e=results.date(d.rng))
             return
         d.tool(envelopes.ok({"habit_id": habit_id, "date": results.date(d.rng), "value": value}))
@@ -238,7 +238,7 @@ def named_habit(d: Dialogue, templates: list[str], **slots: object) -> Habit | N
     # A whole title is clear, even if another one has it in it.
     fitting = [one for one in fitting if _spelt(one.title) == spelt][:1] or fitting
     if habit is not None and len(fitting) < 2:
-        return habit
+        return fitting[0] if fitting else habit
     if len(fitting) < 2:
         d.result()
         return None

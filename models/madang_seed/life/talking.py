@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from ..dialogue import Dialogue
 from ..grammar import choose
 from ..lexicon import NAMES
 from . import answers, results
 from .adding import add_item
+from .catalogue import catalogue
 from .changing import end_known
 from .keeping import (
     active_habits,
@@ -51,35 +53,76 @@ def question_back(d: Dialogue) -> None:
         "month": rng.choice(MONTHS),
         "weekday": rng.choice(phrases.WEEKDAYS),
     }
-    asked = d.ask(templates, **slots)
+    template = rng.choice(templates)
+    value = rng.choice(("done", "blank"))
+    chosen = template.replace("[<done>|<blank>]", f"<{value}>")
+    asked = d.ask([chosen], **slots)
     d.user(asked)
     d.say(answers.TALK[d.language][kind])
-    if kind in _ANSWERED and d.rng.random() < 0.45:
-        _ANSWERED[kind](d, asked, int(slots["id"]))
+    if kind in _ANSWERED and rng.random() < 0.5:
+        _ANSWERED[kind](d, Asked(chosen, asked, int(slots["id"])))
 
 
-def _add_named(d: Dialogue, _asked: str, _number: int) -> None:
+@dataclass(frozen=True)
+class Asked:
+    """A request that lacks something: its template, its words, and the number of a habit for it."""
+
+    template: str
+    text: str
+    number: int
+
+    @property
+    def value(self) -> str | None:
+        """Whether it says that the habit was done or left out, if that is clear."""
+        marks = {one for mark, one in _MARKS.items() if mark in self.template}
+        if not marks:
+            text = self.text.lower()
+            marks = {one for one, words in _VALUES.items() if words.search(text)}
+        return marks.pop() if len(marks) == 1 else None
+
+    @property
+    def is_bare(self) -> bool:
+        """Whether it says nothing of a date or a note, which the call would have to have."""
+        return not any(slot in self.template for slot in ("{date}", "{nq}", "{n}"))
+
+    @property
+    def has_number(self) -> bool:
+        """Whether it names the habit by its number."""
+        return "<hab>" in self.template or "{id}" in self.template
+
+
+_MARKS = {"<done>": "done", "<blank>": "blank", "<missed>": "blank"}
+# English only: in Korean the macros tell.
+_VALUES = {
+    "done": re.compile(r"\b(done|finished|completed|managed)\b|\bi did\b(?! not)"),
+    "blank": re.compile(r"\b(skip|skipped|miss|missed|blank|haven.?t|not done|forgot|couldn.?t)\b|\bdid( not|n.?t)\b|\bno "),
+}
+
+
+def _add_named(d: Dialogue, _asked: Asked) -> None:
     """The habit that was asked back for, by its title."""
-    item = any_item(d)
-    title = title_of(d, item)
-    d.user(choose(d.rng, [*d.own(d.phrases.ADD), *_BARE[d.language] * 4], t=title, q=d.quoted(title), u=title))
+    item, other = d.rng.sample(catalogue(), 2)
+    title, not_that = title_of(d, item), title_of(d, other)
+    d.user(choose(d.rng, [*d.own(d.phrases.ADD), *_BARE[d.language] * 4], t=title, q=d.quoted(title), u=not_that))
     add_item(d, item.id, item.title[d.language])
 
 
-def _log_named(d: Dialogue, asked: str, _number: int) -> None:
+def _log_named(d: Dialogue, asked: Asked) -> None:
     """The habit that was asked back for, by its number; whether it was done has been said."""
+    if asked.value is None or not asked.is_bare:
+        return
     habit_id = number_of(d)
     d.user(choose(d.rng, _NUMBER[d.language], id=habit_id))
-    record_day(d, habit_id, _value_said(asked))
+    record_day(d, habit_id, asked.value)
 
 
-def _tell_streak_named(d: Dialogue, _asked: str, _number: int) -> None:
+def _tell_streak_named(d: Dialogue, _asked: Asked) -> None:
     habit_id = number_of(d)
     d.user(choose(d.rng, _NUMBER[d.language], id=habit_id))
     tell_streak(d, habit_id, title_by_number(d, habit_id))
 
 
-def _end_named(d: Dialogue, _asked: str, _number: int) -> None:
+def _end_named(d: Dialogue, _asked: Asked) -> None:
     """The habit that was asked back for, by its number or by its title."""
     if d.rng.random() < 0.5:
         habit_id = number_of(d)
@@ -91,11 +134,13 @@ def _end_named(d: Dialogue, _asked: str, _number: int) -> None:
         end_known(d, habit.id, habit.title)
 
 
-def _log_dated(d: Dialogue, asked: str, number: int) -> None:
+def _log_dated(d: Dialogue, asked: Asked) -> None:
     """The day that was asked back for; the number and whether it was done have been said."""
+    if asked.value is None or not asked.is_bare or not asked.has_number:
+        return
     day = results.date(d.rng)
     d.user(choose(d.rng, _DAY[d.language], date=written_date(d, day)))
-    record_day(d, number, _value_said(asked), date=day)
+    record_day(d, asked.number, asked.value, date=day)
 
 
 def log_by_title_some_day(d: Dialogue) -> None:
@@ -113,24 +158,7 @@ def log_by_title_some_day(d: Dialogue) -> None:
         record_day(d, habit.id, value, date=day)
 
 
-def _value_said(asked: str) -> str:
-    """Whether a message says that the habit was left out."""
-    asked = _NOT_RECORDED.sub("", asked.lower())
-    return "blank" if any(word in asked for word in _LEFT_OUT) else "done"
-
-
-# What was only not recorded was done.
-_NOT_RECORDED = re.compile(
-    r"(forgot|missed|failed|didn.?t|did not)( manage)?( to)? (log|record|tick|mark|check|enter|write|put|note|track|add)"
-    r"|(기록|체크|표시|적는|입력)\S*( \S+)? ?(깜빡|깜박|까먹|안 ?했|못 ?했|빼먹|잊)"
-)
-
-
-_LEFT_OUT = (
-    *("blank", "skip", "miss", "forgot ", "didn", "did not", "fail", "haven", "not do", "couldn", "wasn"),
-    *("못", "안 ", "안했", "안함", "빼먹", "빠뜨", "빠졌", "빈칸", "깜빡", "걸렀", "거른", "건너", "놓쳤", "실패", "까먹"),
-)
-_ANSWERED: dict[str, Callable[[Dialogue, str, int], None]] = {
+_ANSWERED: dict[str, Callable[[Dialogue, Asked], None]] = {
     "which_add": _add_named,
     "which_log": _log_named,
     "which_streak": _tell_streak_named,

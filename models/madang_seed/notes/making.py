@@ -9,7 +9,7 @@ from ..failing import fail
 from ..grammar import choose
 from . import results, words
 from .pages import read
-from .results import Page
+from .results import Block, Page
 from .steps import broken, find_page, goes_wrong, names, refused
 from .titles import delete
 from .writing import listed, write_there
@@ -51,17 +51,17 @@ def _make(d: Dialogue, title: str, parent: Page | None) -> None:
     if roll < 0.3:
         write_there(d, page, is_new=True)
     else:
-        _after_making(d, page, roll - 0.3)
+        _after_making(d, page, [], roll - 0.3)
 
 
-def _after_making(d: Dialogue, page: Page, roll: float) -> None:
-    """What is done with the page that was made just now, and whose id is known."""
+def _after_making(d: Dialogue, page: Page, blocks: list[Block], roll: float) -> None:
+    """What is done with the page that was made just now with these blocks, and whose id is known."""
     if roll < 0.08:
         d.user(d.ask(d.notes.TAKE_BACK_PAGE))
         delete(d, page)
     elif roll < 0.16:
         d.user(d.ask(d.notes.READ_THAT[1:]))
-        read(d, page)
+        read(d, page, blocks)
 
 
 def make_page_with_lines(d: Dialogue) -> None:
@@ -69,8 +69,8 @@ def make_page_with_lines(d: Dialogue) -> None:
     rng = d.rng
     bare = results.bare(d)
     title = results.listing(d) if bare else results.title(d)
-    blocks, listed = _items(d)
-    slots = {"t": title, "q": d.quoted(title), "list": listed}
+    blocks, row = _items(d)
+    slots = {"t": title, "q": d.quoted(title), "list": row}
     if bare or rng.random() < 0.85:
         text = choose(rng, d.own(d.notes.MAKE_LINES_BARE if bare else d.notes.MAKE_LINES), **slots)
         d.user(d.in_passing(" ".join(text.split())))
@@ -105,25 +105,25 @@ def _nested(d: Dialogue, lines: list[str], mark: str) -> tuple[list[Data], str]:
     """Lines of which some are said to be under the one before; others are said to be outside again."""
     rng, phrases = d.rng, d.notes
     blocks: list[Data] = []
-    listed, depth = "", 0
+    row, depth = "", 0
     for line in lines:
         written = mark.replace("{x}", line)
         above = mark.replace("{x}", str(blocks[-1]["content"])) if blocks else ""
         roll = rng.random()
         if not blocks:
-            listed = written
+            row = written
         elif depth < 2 and roll < (0.65 if depth == 0 else 0.25):
             depth += 1
-            listed += rng.choice((", ", ", ", " ")) + choose(rng, phrases.UNDER, x=written, p=above)
+            row += rng.choice((", ", ", ", " ")) + choose(rng, phrases.UNDER, x=written, p=above)
         elif depth > 0 and roll < 0.65:
-            listed += rng.choice(phrases.SIBLINGS) + written
+            row += rng.choice(phrases.SIBLINGS) + written
         elif depth > 0:
             depth = 0
-            listed += choose(rng, phrases.OUTSIDE_AGAIN, x=written)
+            row += choose(rng, phrases.OUTSIDE_AGAIN, x=written)
         else:
-            listed += ", " + written
+            row += ", " + written
         blocks.append({"content": line, **({"indent": depth} if depth else {})})
-    return blocks, listed
+    return blocks, row
 
 
 def _make_with_lines(d: Dialogue, title: str, parent: Page | None, blocks: list[Data]) -> None:
@@ -141,6 +141,7 @@ def _make_with_lines(d: Dialogue, title: str, parent: Page | None, blocks: list[
     page = Page(results.new_id(d), title, parent.id if parent else None)
     failing = {rng.randrange(len(blocks))} if len(blocks) > 1 and rng.random() < 0.06 else set()
     made: list[Data] = []
+    shown: list[Block] = []
     path: list[str] = []
     for place, block in enumerate(blocks):
         if place in failing:
@@ -150,6 +151,7 @@ def _make_with_lines(d: Dialogue, title: str, parent: Page | None, blocks: list[
         own = results.new_id(d)
         made.append({"id": own, "parentId": path[-1] if path else None, "content": block["content"]})
         path.append(own)
+        shown.append(Block(own, str(block["content"]), page, depth=depth))
     data = {
         "id": page.id,
         "title": title,
@@ -165,4 +167,4 @@ def _make_with_lines(d: Dialogue, title: str, parent: Page | None, blocks: list[
     if roll < 0.12:
         write_there(d, page, is_new=True)
     else:
-        _after_making(d, page, roll - 0.12)
+        _after_making(d, page, shown, roll - 0.12)
