@@ -119,6 +119,12 @@ pub(crate) struct OpenStream {
 #[derive(Debug, Default)]
 struct FollowedTurn(Option<(Session, TurnId)>);
 
+impl FollowedTurn {
+    fn forget(&mut self) {
+        self.0 = None;
+    }
+}
+
 impl Drop for FollowedTurn {
     fn drop(&mut self) {
         let (Some((session, turn)), Ok(tokio)) = (self.0.take(), Handle::try_current()) else {
@@ -180,12 +186,17 @@ impl OpenStream {
         F: Future<Output = Result<Items, Problem>> + Send + 'static,
     {
         let reader = self.reader.clone();
-        respond(WrittenBody::new(reader, |outlet| async move {
+        // An idle stream keeps the size of all that its future has by value. So what it needs only
+        // at times is boxed, here and below.
+        let items = Box::pin(items);
+        respond(WrittenBody::new(reader, |outlet| {
             let out = Frames::default();
             let mut writer = Writer { stream: self, outlet, mapper, out, room: None };
-            let ended = writer.run(items).await;
-            writer.stream.dismisses.0 = None; // the stream came to its end
-            ended
+            async move {
+                let ended = writer.run(items).await;
+                writer.stream.dismisses.forget(); // the stream came to its end
+                ended
+            }
         }))
     }
 
@@ -221,7 +232,7 @@ struct Writer<M> {
 impl<M: Mapper> Writer<M> {
     async fn run(
         &mut self,
-        items: impl Future<Output = Result<Items, Problem>>,
+        mut items: Pin<Box<impl Future<Output = Result<Items, Problem>>>>,
     ) -> Result<(), BrokenOff> {
         let shared = self.stream.shared.clone();
         let credential = self.stream.credential;
@@ -235,16 +246,16 @@ impl<M: Mapper> Writer<M> {
         let pace = shared.limits.text_pace;
         let silence = shared.limits.keep_alive;
         let mut keep_alive = std::pin::pin!(sleep(silence));
-        let mut items = std::pin::pin!(items);
-        let items = loop {
+        let opened = loop {
             tokio::select! {
                 biased;
-                items = items.as_mut() => break items,
+                opened = items.as_mut() => break opened,
                 cut = ends.as_mut() => return self.say(cut).await,
                 () = keep_alive.as_mut() => self.is_alive(keep_alive.as_mut()).await?,
             }
         };
-        let mut items = match items {
+        drop(items);
+        let mut items = match opened {
             Ok(items) => items,
             Err(problem) => {
                 debug!(name = problem.name().name(), "a stream has no items");
@@ -266,7 +277,7 @@ impl<M: Mapper> Writer<M> {
                 cut = ends.as_mut() => {
                     if let Cut::Draining { .. } = cut {
                         while let Some(item) = items.rest().await {
-                            if let Some(ended) = self.tell(item).await {
+                            if let Some(ended) = Box::pin(self.tell(item)).await {
                                 return ended;
                             }
                         }
@@ -285,7 +296,7 @@ impl<M: Mapper> Writer<M> {
             }
             let is_text =
                 matches!(item, Read::Stream(StreamItem::Text { .. } | StreamItem::Thinking { .. }));
-            if let Some(ended) = self.tell(item).await {
+            if let Some(ended) = Box::pin(self.tell(item)).await {
                 return ended;
             }
             keep_alive.as_mut().reset(Instant::now() + silence);
