@@ -10,6 +10,8 @@ pub(super) struct Deed {
     pub(super) does: (&'static str, &'static str),
     /// The entries of its list, if it returns one.
     pub(super) lists: Option<Entries>,
+    /// Whether it finds something out, and shows nothing that was not there before.
+    pub(super) looks_up: bool,
     /// What becomes of the data of the user.
     pub(super) change: Change,
 }
@@ -43,11 +45,19 @@ pub(super) enum Entries {
 }
 
 const fn deed(tool: &'static str, ko: &'static str, en: &'static str) -> Deed {
-    Deed { tool, does: (ko, en), lists: None, change: Change::Nothing }
+    Deed { tool, does: (ko, en), lists: None, looks_up: false, change: Change::Nothing }
+}
+
+const fn look_up(tool: &'static str, ko: &'static str, en: &'static str) -> Deed {
+    Deed { looks_up: true, ..deed(tool, ko, en) }
 }
 
 const fn list(tool: &'static str, ko: &'static str, en: &'static str, entries: Entries) -> Deed {
-    Deed { lists: Some(entries), ..deed(tool, ko, en) }
+    Deed { lists: Some(entries), ..look_up(tool, ko, en) }
+}
+
+const fn go(tool: &'static str, ko: &'static str, en: &'static str) -> Deed {
+    Deed { lists: Some(Entries::Pages), ..deed(tool, ko, en) }
 }
 
 const fn write(tool: &'static str, ko: &'static str, en: &'static str) -> Deed {
@@ -61,10 +71,10 @@ const fn removal(tool: &'static str, ko: &'static str, en: &'static str) -> Deed
 /// The tools of the toolkit `life` that it knows.
 pub(super) const LIFE: [Deed; 10] = [
     list("search_catalog", "카탈로그 검색", "search the catalogue", Entries::Items),
-    deed("query_protocol", "카탈로그 항목 읽기", "read the item of the catalogue"),
+    look_up("query_protocol", "카탈로그 항목 읽기", "read the item of the catalogue"),
     list("list_active_habits", "습관 목록 읽기", "list the habits", Entries::Habits),
-    deed("get_habit", "습관 읽기", "read the habit"),
-    deed("get_streak", "연속 일수 읽기", "read the streak"),
+    look_up("get_habit", "습관 읽기", "read the habit"),
+    look_up("get_streak", "연속 일수 읽기", "read the streak"),
     list("list_tracker_entries", "습관 기록 읽기", "read the records of the habit", Entries::Days),
     write("add_habit", "습관 추가", "add the habit"),
     write("log_tracker_entry", "습관 기록", "record the habit"),
@@ -81,7 +91,7 @@ pub(super) const NOTES: [Deed; 23] = [
     write("create_page_with_blocks", "페이지 만들기", "create the page"),
     write("rename_page", "페이지 이름 변경", "change the title of the page"),
     removal("delete_page", "페이지 삭제", "delete the page"),
-    deed("get_block", "블록 읽기", "read the block"),
+    look_up("get_block", "블록 읽기", "read the block"),
     write("update_block", "블록 수정", "change the block"),
     write("create_block", "블록 추가", "add the block"),
     removal("delete_block", "블록 삭제", "delete the block"),
@@ -90,12 +100,12 @@ pub(super) const NOTES: [Deed; 23] = [
     write("insert_block_below_current", "블록 추가", "add the block"),
     write("insert_block_below", "블록 추가", "add the block"),
     write("append_to_block", "블록에 덧붙이기", "add to the block"),
-    deed("get_current_context", "열린 페이지 확인", "find out which page is open"),
-    list("switch_to_index", "모든 페이지 보기", "show all pages", Entries::Pages),
+    look_up("get_current_context", "열린 페이지 확인", "find out which page is open"),
+    go("switch_to_index", "모든 페이지 보기", "show all pages"),
     deed("switch_to_note_view", "페이지 보기", "show the page"),
-    list("navigate_to_path", "경로로 이동", "go to the path", Entries::Pages),
-    list("go_back", "뒤로 가기", "go back", Entries::Pages),
-    list("go_forward", "앞으로 가기", "go forward", Entries::Pages),
+    go("navigate_to_path", "경로로 이동", "go to the path"),
+    go("go_back", "뒤로 가기", "go back"),
+    go("go_forward", "앞으로 가기", "go forward"),
     deed("ping", "응답 확인", "get an answer"),
 ];
 

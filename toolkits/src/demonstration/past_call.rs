@@ -90,6 +90,11 @@ impl PastCalls {
 }
 
 impl PastCall {
+    /// Returns whether it found something out, as it should.
+    pub(super) fn only_looked_up(&self) -> bool {
+        self.deed.looks_up && matches!(self.end, End::Ok(_))
+    }
+
     fn read(message: &PromptMessage) -> Option<Self> {
         let PromptMessage::ToolCall { name, arguments, envelope, .. } = message else {
             return None;

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use self::{ends::end, rows::Listing};
 use super::{
+    deeds::Change,
     past_call::{End, PastCall, PastCalls},
     placeholder::Placeholder,
 };
@@ -86,15 +87,17 @@ fn outcomes(calls: &[PastCall], locale: Locale) -> String {
             format!("What {untold} earlier calls did is not told here."),
         ));
     }
-    // Calls before these only looked up what these needed.
     let last = told.last().map(|call| &call.tool);
     let of_interest = told.iter().rev().take_while(|call| Some(&call.tool) == last).count();
+    let (before, of_interest) = told.split_at(told.len() - of_interest);
+    // What was looked up for a write is told by the write.
+    let writes = of_interest.first().is_some_and(|call| call.deed.change != Change::Nothing);
+    let before = before.iter().filter(|call| !(writes && call.only_looked_up()));
+    lines.extend(before.map(|call| end(call, locale)));
     let mut room = MAX_ROWS;
-    for (place, call) in told.iter().enumerate() {
+    for call in of_interest {
         lines.push(end(call, locale));
-        if place + of_interest >= told.len() {
-            lines.extend(content(call, &mut room, locale));
-        }
+        lines.extend(content(call, &mut room, locale));
     }
     lines.join("\n")
 }

@@ -78,8 +78,11 @@ impl<'a> Listing<'a> {
         lines
     }
 
-    /// Asks which entry is meant.
+    /// Asks which entry is meant; of a single one, whether it is that.
     pub(super) fn question(&self, locale: Locale) -> &'static str {
+        if self.items.len() == 1 && self.after == 0 {
+            return locale.pick("이것을 말씀하시나요?", "Do you mean this one?");
+        }
         match self.entries {
             Entries::Items => locale.pick("어느 항목을 말씀하시나요?", "Which item do you mean?"),
             Entries::Habits => locale.pick("어느 습관을 말씀하시나요?", "Which habit do you mean?"),

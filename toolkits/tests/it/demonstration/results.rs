@@ -181,6 +181,16 @@ async fn a_search_is_told_with_its_hits_its_question_and_its_count() {
 }
 
 #[tokio::test]
+async fn of_a_single_hit_it_is_asked_whether_that_is_meant() {
+    let mut person = Person::new(Locale::EN).await;
+    person.call("create_page", json!({ "title": "Groceries for May" })).await;
+    person.call("query_pages", json!({ "query": "groceries" })).await;
+    let asked = "Pages: 1 item.\n1. 'Groceries for May'\nDo you mean this one?";
+    assert_eq!(person.last("{which}").await, asked);
+    person.runtime.shutdown().await.unwrap();
+}
+
+#[tokio::test]
 async fn what_was_read_is_told_whole() {
     let mut person = Person::new(Locale::EN).await;
     let add = json!({
@@ -211,17 +221,38 @@ async fn what_was_read_is_told_whole() {
 }
 
 #[tokio::test]
-async fn a_lookup_before_a_write_is_told_in_one_line() {
+async fn a_lookup_before_a_write_is_told_only_if_it_failed() {
     let mut person = Person::new(Locale::EN).await;
     let page = person.call("create_page", json!({ "title": "Groceries" })).await["id"].clone();
     person.calls.clear();
     person.call("query_pages", json!({ "query": "groceries" })).await;
+    assert_eq!(person.last("{count}").await, "There is 1 page in all.");
     person.call("create_block", json!({ "pageId": page, "content": "milk" })).await;
     person.call("create_block", json!({ "pageId": page, "content": "bread" })).await;
     let text = told("{result}", &person.calls, Locale::EN).await;
-    assert_eq!(text, "Pages: 1 item.\nAdded the block 'milk'.\nAdded the block 'bread'.");
-    let text = told("{count}", &person.calls[..1], Locale::EN).await;
-    assert_eq!(text, "There is 1 page in all.");
+    assert_eq!(text, "Added the block 'milk'.\nAdded the block 'bread'.");
+
+    let failed = json!({ "status": "error", "code": "overloaded", "reason": "busy" });
+    let foreign = json!({ "status": "ok", "data": {} });
+    person.calls[0] = called("query_pages", &json!({ "query": "g" }), &failed.to_string());
+    person.calls.insert(1, called("send_mail", &json!({}), &foreign.to_string()));
+    let text = told("{result}", &person.calls, Locale::EN).await;
+    let expected = [
+        "I could not search the pages. Busy.",
+        "Done.",
+        "Added the block 'milk'.",
+        "Added the block 'bread'.",
+    ];
+    assert_eq!(text, expected.join("\n"));
+
+    let mut lookups = vec![called("get_streak", &json!({ "habit_id": 3 }), &foreign.to_string())];
+    lookups.push(called(
+        "list_pages",
+        &json!({}),
+        r#"{"status":"ok","data":{"count":0,"items":[]}}"#,
+    ));
+    let text = told("{result}", &lookups, Locale::EN).await;
+    assert_eq!(text.lines().count(), 2, "without a write each look-up is told: {text}");
     person.runtime.shutdown().await.unwrap();
 }
 
@@ -230,12 +261,12 @@ async fn a_record_names_its_habit_as_the_list_before_it_did() {
     for (locale, named, unnamed) in [
         (
             Locale::KO,
-            "진행 중인 습관은 1개입니다.\n'과일 간식' (1번 습관)의 2026-03-09 기록을 빈칸으로 남겼습니다.",
+            "'과일 간식' (1번 습관)의 2026-03-09 기록을 빈칸으로 남겼습니다.",
             "1번 습관의 2026-03-09 기록을 빈칸으로 남겼습니다.",
         ),
         (
             Locale::EN,
-            "Active habits: 1 item.\nRecorded 'Fruit snack' (habit 1) as blank for 2026-03-09.",
+            "Recorded 'Fruit snack' (habit 1) as blank for 2026-03-09.",
             "Recorded habit 1 as blank for 2026-03-09.",
         ),
     ] {
