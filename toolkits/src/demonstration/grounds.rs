@@ -3,7 +3,7 @@
 //! The model garbles a word now and then, or calls a tool that nobody asked for. In its training,
 //! each text in the arguments of a call that writes is a copy. So a text that stands nowhere in the
 //! chat is a mistake. Another entry of a list than the person named is one as well. Nobody is asked
-//! to approve such a call.
+//! to approve such a call. Only a habit that was looked up by its title is put right.
 
 use madang::{
     model::PromptMessage,
@@ -31,19 +31,26 @@ const CHOICES: [&str; 3] = ["frame_level", "value", "separator"];
 const CHOSEN: [&str; 7] =
     ["habit_id", "protocol_id", "id", "pageId", "parentId", "blockId", "parentBlockId"];
 
-/// Returns whether a call has grounds. A call that changes nothing needs none.
-pub(super) fn has_grounds(call: &WantedCall, messages: &[PromptMessage]) -> bool {
-    let change = deeds::of(&call.name).change;
-    if change == Change::Nothing {
-        return true;
-    }
+/// Returns a call that has grounds, or nothing. If the model looked a habit up that the last message
+/// names, and took another one, the habit is put right. A call that changes nothing always passes.
+pub(super) fn grounded(call: WantedCall, messages: &[PromptMessage]) -> Option<WantedCall> {
     // What is no JSON is refused by its own name.
-    let Ok(arguments) = serde_json::from_str::<Value>(&call.arguments) else { return true };
+    let Ok(mut arguments) = serde_json::from_str::<Value>(&call.arguments) else {
+        return Some(call);
+    };
+    let change = deeds::of(&call.name).change;
     let chat = Chat::read(&messages[messages.len().saturating_sub(MAX_MESSAGES)..]);
-    chat.has_arguments(&arguments)
-        && chat.chose(&arguments)
-        && !chat.said.last().is_none_or(|last| only_asks(last))
-        && (change != Change::Removes || chat.asks_to_remove())
+    let choice = chat.choose(&mut arguments);
+    let has_grounds = change == Change::Nothing
+        || (choice != Choice::Wrong
+            && chat.has_arguments(&arguments)
+            && !chat.said.last().is_none_or(|last| only_asks(last))
+            && (change != Change::Removes || chat.asks_to_remove()));
+    let call = match choice {
+        Choice::PutRight => WantedCall { arguments: arguments.to_string().into(), ..call },
+        Choice::Right | Choice::Wrong => call,
+    };
+    has_grounds.then_some(call)
 }
 
 /// Says that nothing was done because the request was not understood, as the model does itself.
@@ -54,6 +61,15 @@ pub(super) fn unclear(locale: Locale) -> &'static str {
     )
 }
 
+/// Whether a call is about the entry of a list that the last message names, if it names one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Choice {
+    Right,
+    /// The model took another one. Now the call is about the one that is named.
+    PutRight,
+    Wrong,
+}
+
 /// What was said and found, in small letters and without spaces.
 struct Chat<'a> {
     /// The texts of the person, as they are.
@@ -61,6 +77,8 @@ struct Chat<'a> {
     texts: Vec<String>,
     /// The lists that tools returned: of each entry its id, and its title or text.
     lists: Vec<Vec<Entry>>,
+    /// How many lists are older than the last message of the person.
+    lists_before: usize,
 }
 
 /// An entry of a list, whose texts are in small letters and without spaces.
@@ -73,12 +91,14 @@ struct Entry {
 
 impl<'a> Chat<'a> {
     fn read(messages: &'a [PromptMessage]) -> Self {
-        let mut chat = Self { said: Vec::new(), texts: Vec::new(), lists: Vec::new() };
+        let mut chat =
+            Self { said: Vec::new(), texts: Vec::new(), lists: Vec::new(), lists_before: 0 };
         for message in messages {
             match message {
                 PromptMessage::User { text } => {
                     chat.said.push(text);
                     chat.texts.push(folded(text));
+                    chat.lists_before = chat.lists.len();
                 }
                 PromptMessage::ToolCall { envelope, .. } => {
                     let envelope: Value = serde_json::from_str(envelope).unwrap_or_default();
@@ -133,10 +153,13 @@ impl<'a> Chat<'a> {
         self.said.iter().rev().take(MAX_WISHES).any(|text| asks_to_remove(text))
     }
 
-    /// Returns whether each chosen entry is one that the last message names, if it names any of the
-    /// same list. Habits are also named by a word of their titles. What is to be written names none.
-    fn chose(&self, arguments: &Value) -> bool {
-        let mut wish = self.said.last().map(|text| folded(text)).unwrap_or_default();
+    /// Compares each chosen entry with those that the last message names. What is to be written names
+    /// none, and neither does a message that says which one is not meant.
+    fn choose(&self, arguments: &mut Value) -> Choice {
+        let Some(last) = self.said.last().filter(|last| !excludes(last)) else {
+            return Choice::Right;
+        };
+        let mut wish = folded(last);
         each_text(arguments, None, &mut |_, text| {
             let text = folded(text);
             if !text.is_empty() {
@@ -144,21 +167,73 @@ impl<'a> Chat<'a> {
             }
             true
         });
-        CHOSEN.iter().all(|argument| self.chose_one(argument, &arguments[*argument], &wish))
-    }
-
-    fn chose_one(&self, argument: &str, id: &Value, wish: &str) -> bool {
-        let by_title = |entry: &&Entry| wish.contains(&entry.name);
-        let by_word = |entry: &&Entry| entry.words.iter().any(|word| wish.contains(word));
-        let mut lists = self.lists.iter().filter(|list| list.iter().any(|entry| entry.id == *id));
-        lists.all(|list| {
-            let mut named: Vec<_> = list.iter().filter(by_title).collect();
-            if named.is_empty() && argument == "habit_id" {
-                named = list.iter().filter(by_word).collect();
+        let mut choice = Choice::Right;
+        for argument in CHOSEN {
+            let Some(id) = arguments.get_mut(argument) else { continue };
+            let Some(list) = self.lists.iter().rposition(|list| has_entry(list, id)) else {
+                continue;
+            };
+            // Only of what was looked up for this message a word will do.
+            let by_word = argument == HABIT && list >= self.lists_before;
+            let named = named(&self.lists[list], &wish, last, by_word);
+            if named.is_empty() || named.contains(&&*id) {
+                continue;
             }
-            named.is_empty() || named.iter().any(|entry| entry.id == *id)
-        })
+            let [habit] = *named else { return Choice::Wrong };
+            if !by_word {
+                return Choice::Wrong;
+            }
+            *id = habit.clone();
+            choice = Choice::PutRight;
+        }
+        choice
     }
+}
+
+/// The argument that chooses a habit.
+const HABIT: &str = "habit_id";
+
+/// What says that an entry is not the one that is meant.
+const EXCLUDING: [&str; 13] = [
+    "말고",
+    "빼고 다",
+    "빼고 나머지",
+    "제외",
+    "아니고",
+    "아니라",
+    "except",
+    "not the ",
+    "not my ",
+    "other than",
+    "instead of",
+    "rather than",
+    "all but",
+];
+
+/// Returns whether a message says of something that it is not meant.
+fn excludes(message: &str) -> bool {
+    let message = message.to_lowercase();
+    EXCLUDING.iter().any(|word| message.contains(word))
+}
+
+fn has_entry(list: &[Entry], id: &Value) -> bool {
+    list.iter().any(|entry| entry.id == *id)
+}
+
+/// Returns the ids of the entries whose titles stand in a wish, or at least a word of them in the
+/// message.
+fn named<'a>(list: &'a [Entry], wish: &str, message: &str, by_word: bool) -> Vec<&'a Value> {
+    // One letter stands in any message.
+    let by_title = |entry: &&Entry| entry.name.len() > 1 && wish.contains(&entry.name);
+    let named: Vec<_> = list.iter().filter(by_title).map(|entry| &entry.id).collect();
+    if !named.is_empty() || !by_word {
+        return named;
+    }
+    let message = message.to_lowercase();
+    let said: Vec<_> = message.split(|letter: char| !letter.is_alphanumeric()).collect();
+    let is_said = |word: &String| said.iter().any(|said| said.starts_with(&**word));
+    let by_word = list.iter().filter(|entry| entry.words.iter().any(is_said));
+    by_word.map(|entry| &entry.id).collect()
 }
 
 /// Reads an entry of a list, if it has an id and a name.

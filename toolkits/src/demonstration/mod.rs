@@ -27,6 +27,8 @@
 //! - A call that writes is passed on only if each text in its arguments was said or found, and one
 //!   that deletes or ends only if the person has used such a word. Else the answer is that the request
 //!   was not understood.
+//! - If the model looked a habit up that the last message names, and took another one, the call is
+//!   about the habit that was named.
 
 #[cfg(feature = "bundled-model")]
 mod bundled;

@@ -1,6 +1,6 @@
 //! The model around the demonstration model.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
 use madang::{
     LanguageTag,
@@ -13,7 +13,7 @@ use madang::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    grounds::{has_grounds, unclear},
+    grounds::{grounded, unclear},
     offered::{Offered, is_first_answer, knows_none, knows_some},
     past_call::PastCalls,
     prompt::restored,
@@ -76,8 +76,11 @@ impl<M: ChatModel> ChatModel for Demonstration<M> {
         let request = CompletionRequest { messages: restored(&chat), tools, ..request };
         Box::pin(async move {
             let mut completion = self.model.complete(request, speech.deltas(), cancel).await?;
-            if !completion.tool_calls.iter().all(|call| has_grounds(call, &chat)) {
-                completion.tool_calls.clear();
+            let calls = mem::take(&mut completion.tool_calls);
+            let has_calls = !calls.is_empty();
+            let calls: Option<_> = calls.into_iter().map(|call| grounded(call, &chat)).collect();
+            completion.tool_calls = calls.unwrap_or_default();
+            if has_calls && completion.tool_calls.is_empty() {
                 completion.finish = FinishReason::Stop;
                 if completion.text.trim().is_empty() {
                     let text = speech.end_with(unclear(locale));

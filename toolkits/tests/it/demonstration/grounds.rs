@@ -41,6 +41,12 @@ async fn has_grounds(tool: &str, arguments: impl ToString, messages: &[PromptMes
     !calls.is_empty()
 }
 
+/// Returns the arguments with which the call is passed on.
+async fn taken(tool: &str, arguments: Value, messages: &[PromptMessage]) -> Value {
+    let (calls, _) = wanted(tool, arguments, messages, Locale::EN).await;
+    calls.first().map_or(Value::Null, |call| serde_json::from_str(&call.arguments).unwrap())
+}
+
 fn add(id: &str, text: &str) -> Value {
     json!({ "protocol_id": id, "frame_level": "L2", "framed_text": text })
 }
@@ -139,18 +145,22 @@ async fn of_a_list_the_entry_is_taken_that_the_person_named() {
     let list = called("list_active_habits", &json!({}), habits);
     let log = |habit: u32| json!({ "habit_id": habit, "value": "done" });
     let asked = [user("Log fruit  snack as done"), list.clone()];
-    assert!(has_grounds("log_tracker_entry", log(2), &asked).await);
-    assert!(!has_grounds("log_tracker_entry", log(1), &asked).await);
+    assert_eq!(taken("log_tracker_entry", log(2), &asked).await, log(2));
+    assert_eq!(taken("log_tracker_entry", log(1), &asked).await, log(2));
+    let streak = json!({ "habit_id": 1 });
+    assert_eq!(taken("get_streak", streak, &asked).await, json!({ "habit_id": 2 }));
     let both = [user("warm bath and fruit snack are done"), list.clone()];
-    assert!(has_grounds("log_tracker_entry", log(1), &both).await);
+    assert_eq!(taken("log_tracker_entry", log(1), &both).await, log(1));
     let neither = [user("Log fruit snack"), list.clone(), said("Which?"), user("the first")];
-    assert!(has_grounds("log_tracker_entry", log(1), &neither).await);
+    assert_eq!(taken("log_tracker_entry", log(1), &neither).await, log(1));
+    // A number that stands in no list may have been said.
+    assert_eq!(taken("log_tracker_entry", log(3), &asked).await, log(3));
     let pages = r#"{"status":"ok","data":{"count":2,"total":2,"items":[
         {"id":"01a2","title":"Plan"},{"id":"01a3","title":"Plan for May"}]}}"#;
     let pages = called("query_pages", &json!({ "query": "Plan" }), pages);
     let asked = [user("delete the page Plan"), pages];
     assert!(has_grounds("delete_page", json!({ "id": "01a2" }), &asked).await);
-    assert!(!has_grounds("delete_page", json!({ "id": "01a3" }), &asked).await);
+    assert!(!has_grounds("delete_page", json!({ "id": "01a3" }), &asked).await, "a habit only");
     let rename = json!({ "id": "01a2", "title": "Plan for May" });
     let asked =
         [user("list"), asked[1].clone(), said("Two."), user("call the first one Plan for May")];
@@ -164,10 +174,54 @@ async fn a_habit_is_also_named_by_a_word_of_its_title() {
     let list = called("list_active_habits", &json!({}), habits);
     let end = |habit: u32| json!({ "habit_id": habit });
     let asked = [user("스트레칭 그만할래"), list.clone()];
-    assert!(has_grounds("end_habit", end(2), &asked).await);
-    assert!(!has_grounds("end_habit", end(1), &asked).await);
+    assert_eq!(taken("end_habit", end(2), &asked).await, end(2));
+    assert_eq!(taken("end_habit", end(1), &asked).await, end(2));
     let asked = [user("그거 그만할래"), list];
-    assert!(has_grounds("end_habit", end(1), &asked).await);
+    assert_eq!(taken("end_habit", end(1), &asked).await, end(1));
+}
+
+#[tokio::test]
+async fn a_word_of_a_title_overrules_no_number_no_place_and_no_exclusion() {
+    let habits = r#"{"status":"ok","data":{"count":3,"items":[
+        {"habit_id":1,"title":"Warm bath"},{"habit_id":2,"title":"Up at first alarm"},
+        {"habit_id":3,"title":"Morning sunlight"}]}}"#;
+    let list = called("list_active_habits", &json!({}), habits);
+    let log = |habit: u32| json!({ "habit_id": habit, "value": "done" });
+    for (words, habit) in [
+        ("Log the first one as done", 1),
+        ("I did number 2 this morning", 2),
+        ("2번 아침에 했어", 2),
+    ] {
+        let asked = [user("my habits"), list.clone(), said("Three."), user(words)];
+        assert_eq!(taken("log_tracker_entry", log(habit), &asked).await, log(habit), "{words}");
+    }
+    for words in ["not the warm bath, the alarm", "warm bath 말고 두 번째 거"] {
+        let asked = [user(words), list.clone()];
+        assert_eq!(taken("log_tracker_entry", log(2), &asked).await, log(2), "{words}");
+    }
+}
+
+#[tokio::test]
+async fn the_newest_list_says_what_an_entry_is_called() {
+    let list = |first: &str, second: &str| {
+        let items = json!([{ "id": "01a2", "title": first }, { "id": "01a3", "title": second }]);
+        let data = json!({ "status": "ok", "data": { "count": 2, "items": items } });
+        called("list_pages", &json!({}), &data.to_string())
+    };
+    let asked = [list("Plan", "Notes"), list("Draft", "Plan"), user("delete the page Plan")];
+    assert!(has_grounds("delete_page", json!({ "id": "01a3" }), &asked).await);
+    assert!(!has_grounds("delete_page", json!({ "id": "01a2" }), &asked).await);
+}
+
+#[tokio::test]
+async fn where_several_others_are_named_nothing_is_written() {
+    let habits = r#"{"status":"ok","data":{"count":3,"items":[
+        {"habit_id":1,"title":"Morning walk"},{"habit_id":2,"title":"Evening walk"},
+        {"habit_id":3,"title":"Fruit snack"}]}}"#;
+    let asked = [user("end my walk"), called("list_active_habits", &json!({}), habits)];
+    let habit = json!({ "habit_id": 3 });
+    assert!(!has_grounds("end_habit", habit.clone(), &asked).await);
+    assert_eq!(taken("get_streak", habit.clone(), &asked).await, habit, "reading does no harm");
 }
 
 #[tokio::test]
