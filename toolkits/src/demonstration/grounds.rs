@@ -13,9 +13,9 @@ use serde_json::Value;
 
 use super::{
     deeds::{self, Change},
-    wish::{asks_to_remove, only_asks},
+    wish::{asks_to_keep, asks_to_remove, only_asks},
 };
-use crate::life::catalogue::Catalogue;
+use crate::life::catalogue::{Catalogue, Item};
 
 /// The messages at the end of a chat that count. The model has no room for more.
 const MAX_MESSAGES: usize = 96;
@@ -32,7 +32,8 @@ const CHOSEN: [&str; 7] =
     ["habit_id", "protocol_id", "id", "pageId", "parentId", "blockId", "parentBlockId"];
 
 /// Returns a call that has grounds, or nothing. If the model looked a habit up that the last message
-/// names, and took another one, the habit is put right. A call that changes nothing always passes.
+/// names, and took another one, the habit is put right; without any name it has no grounds. A call
+/// that changes nothing always passes.
 pub(super) fn grounded(call: WantedCall, messages: &[PromptMessage]) -> Option<WantedCall> {
     // What is no JSON is refused by its own name.
     let Ok(mut arguments) = serde_json::from_str::<Value>(&call.arguments) else {
@@ -85,7 +86,7 @@ struct Chat<'a> {
 struct Entry {
     id: Value,
     name: String,
-    /// The longer words of the name.
+    /// The longer words of the name. Of an item of the catalogue, in both languages.
     words: Vec<String>,
 }
 
@@ -148,9 +149,12 @@ impl<'a> Chat<'a> {
             && (years.is_empty() || years.contains(&year))
     }
 
-    /// Returns whether one of the last messages asks to delete or to end something.
+    /// Returns whether one of the last messages asks to delete or to end something, and the last one
+    /// not to leave it.
     fn asks_to_remove(&self) -> bool {
-        self.said.iter().rev().take(MAX_WISHES).any(|text| asks_to_remove(text))
+        let mut last = self.said.iter().rev().take(MAX_WISHES);
+        !self.said.last().is_some_and(|text| asks_to_keep(text))
+            && last.any(|text| asks_to_remove(text))
     }
 
     /// Compares each chosen entry with those that the last message names. What is to be written names
@@ -173,18 +177,24 @@ impl<'a> Chat<'a> {
             let Some(list) = self.lists.iter().rposition(|list| has_entry(list, id)) else {
                 continue;
             };
-            // Only of what was looked up for this message a word will do.
-            let by_word = argument == HABIT && list >= self.lists_before;
-            let named = named(&self.lists[list], &wish, last, by_word);
-            if named.is_empty() || named.contains(&&*id) {
+            let entries = &self.lists[list];
+            if argument != HABIT || list < self.lists_before {
+                let named = by_title(entries, &wish);
+                if !named.is_empty() && !named.contains(&&*id) {
+                    return Choice::Wrong;
+                }
                 continue;
             }
-            let [habit] = *named else { return Choice::Wrong };
-            if !by_word {
-                return Choice::Wrong;
+            // It was looked up for this message, so the message names it.
+            match &*by_word(entries, &wish, last) {
+                named if named.contains(&&*id) => {}
+                [habit] => {
+                    *id = (*habit).clone();
+                    choice = Choice::PutRight;
+                }
+                [] if is_hinted_at(entries, id, &wish, last) => {}
+                _ => return Choice::Wrong,
             }
-            *id = habit.clone();
-            choice = Choice::PutRight;
         }
         choice
     }
@@ -220,20 +230,32 @@ fn has_entry(list: &[Entry], id: &Value) -> bool {
     list.iter().any(|entry| entry.id == *id)
 }
 
-/// Returns the ids of the entries whose titles stand in a wish, or at least a word of them in the
-/// message.
-fn named<'a>(list: &'a [Entry], wish: &str, message: &str, by_word: bool) -> Vec<&'a Value> {
+/// Returns the ids of the entries whose titles stand in a wish.
+fn by_title<'a>(list: &'a [Entry], wish: &str) -> Vec<&'a Value> {
     // One letter stands in any message.
-    let by_title = |entry: &&Entry| entry.name.len() > 1 && wish.contains(&entry.name);
-    let named: Vec<_> = list.iter().filter(by_title).map(|entry| &entry.id).collect();
-    if !named.is_empty() || !by_word {
+    let is_named = |entry: &&Entry| entry.name.len() > 1 && wish.contains(&entry.name);
+    list.iter().filter(is_named).map(|entry| &entry.id).collect()
+}
+
+/// Returns the same, or if there is none, the ids of the entries of which a word stands in the
+/// message.
+fn by_word<'a>(list: &'a [Entry], wish: &str, message: &str) -> Vec<&'a Value> {
+    let named = by_title(list, wish);
+    if !named.is_empty() {
         return named;
     }
     let message = message.to_lowercase();
     let said: Vec<_> = message.split(|letter: char| !letter.is_alphanumeric()).collect();
     let is_said = |word: &String| said.iter().any(|said| said.starts_with(&**word));
-    let by_word = list.iter().filter(|entry| entry.words.iter().any(is_said));
-    by_word.map(|entry| &entry.id).collect()
+    let named = list.iter().filter(|entry| entry.words.iter().any(is_said));
+    named.map(|entry| &entry.id).collect()
+}
+
+/// Returns whether a message has a word of an entry without the blanks around it, or its number.
+fn is_hinted_at(list: &[Entry], id: &Value, wish: &str, message: &str) -> bool {
+    let mut words = list.iter().filter(|entry| entry.id == *id).flat_map(|entry| &entry.words);
+    let number = id.to_string();
+    words.any(|word| wish.contains(&**word)) || numbers(message).any(|said| said == number)
 }
 
 /// Reads an entry of a list, if it has an id and a name.
@@ -241,8 +263,14 @@ fn entry(item: &Value) -> Option<Entry> {
     let id = item.get("habit_id").or_else(|| item.get("id"))?.clone();
     let title = item.get("title").or_else(|| item.get("content"))?.as_str()?;
     let is_long = |word: &&str| word.chars().count() >= if word.is_ascii() { 4 } else { 2 };
-    let words = title.split(|letter: char| !letter.is_alphanumeric()).filter(is_long);
-    let entry = Entry { id, name: folded(title), words: words.map(folded).collect() };
+    let item = item.get("protocol_id").and_then(|id| Catalogue::bundled().get(id.as_str()?));
+    let in_both = |item: &'static Item| {
+        [Locale::KO, Locale::EN].map(|locale| item.title.get(locale).as_str())
+    };
+    let titles = item.map(in_both).into_iter().flatten().chain([title]);
+    let words = titles.flat_map(|title| title.split(|letter: char| !letter.is_alphanumeric()));
+    let words = words.filter(is_long).map(folded).collect();
+    let entry = Entry { id, name: folded(title), words };
     (!entry.name.is_empty()).then_some(entry)
 }
 

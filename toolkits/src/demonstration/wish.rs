@@ -98,6 +98,28 @@ const JOINING: [&str; 4] = ["and", "then", "so", "or"];
 /// Words before the beginning of a question or an order.
 const FILLERS: [&str; 10] = ["so", "and", "but", "hm", "hmm", "well", "wait", "then", "ok", "okay"];
 
+/// Parts of messages that ask to leave something as it is, whatever else they say.
+const KEEPING: [&str; 12] = [
+    "leave it",
+    "leave that",
+    "keep it",
+    "keep that",
+    "지우지 마",
+    "지우지마",
+    "삭제하지 마",
+    "끝내지 마",
+    "그대로 둬",
+    "그냥 둬",
+    "놔둬",
+    "냅둬",
+];
+
+/// Returns whether a message asks to leave something as it is.
+pub(super) fn asks_to_keep(message: &str) -> bool {
+    let message = message.to_lowercase();
+    KEEPING.iter().any(|part| message.contains(part))
+}
+
 /// Returns whether a message asks to delete or to end something.
 pub(super) fn asks_to_remove(message: &str) -> bool {
     let message = message.to_lowercase();

@@ -126,6 +126,11 @@ async fn nothing_is_deleted_or_ended_without_a_word_for_it() {
         let chat = [find.clone(), search.clone(), said("Found."), user(wish)];
         assert!(has_grounds("delete_block", delete.clone(), &chat).await, "{wish}");
     }
+    for wish in ["Delete it. On second thoughts, do leave it.", "삭제하려다가, 그냥 둬", "leave it"]
+    {
+        let chat = [user("delete it"), search.clone(), said("Found."), user(wish)];
+        assert!(!has_grounds("delete_block", delete.clone(), &chat).await, "{wish}");
+    }
     let asked =
         [user("delete the line about her"), search.clone(), said("Which?"), user("the first")];
     assert!(has_grounds("delete_block", delete.clone(), &asked).await);
@@ -176,8 +181,28 @@ async fn a_habit_is_also_named_by_a_word_of_its_title() {
     let asked = [user("스트레칭 그만할래"), list.clone()];
     assert_eq!(taken("end_habit", end(2), &asked).await, end(2));
     assert_eq!(taken("end_habit", end(1), &asked).await, end(2));
-    let asked = [user("그거 그만할래"), list];
+    let asked = [user("그거 그만할래"), list.clone()];
+    assert!(!has_grounds("end_habit", end(1), &asked).await, "it was looked up without a name");
+    for words in ["계단그만할래", "1번 그만할래", "stop 오르기"] {
+        let asked = [user(words), list.clone()];
+        assert_eq!(taken("end_habit", end(1), &asked).await, end(1), "{words}");
+    }
+    let asked = [user("내 습관"), list, said("두 개예요."), user("그거 그만할래")];
     assert_eq!(taken("end_habit", end(1), &asked).await, end(1));
+}
+
+#[tokio::test]
+async fn a_habit_of_the_catalogue_is_named_in_either_language_and_no_other_is_taken_for_it() {
+    let habits = r#"{"status":"ok","data":{"count":1,"items":[
+        {"habit_id":4,"protocol_id":"warm-bath","title":"따뜻한 목욕"}]}}"#;
+    let list = called("list_active_habits", &json!({}), habits);
+    let log = json!({ "habit_id": 4, "value": "blank" });
+    for words in ["I skipped my bath", "목욕 못 했어", "warm bath: not today"] {
+        let asked = [user(words), list.clone()];
+        assert!(has_grounds("log_tracker_entry", log.clone(), &asked).await, "{words}");
+    }
+    let asked = [user("I didn't manage the deep work block today"), list];
+    assert!(!has_grounds("log_tracker_entry", log, &asked).await);
 }
 
 #[tokio::test]
