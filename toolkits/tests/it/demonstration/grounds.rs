@@ -192,7 +192,7 @@ async fn a_habit_is_also_named_by_a_word_of_its_title() {
 }
 
 #[tokio::test]
-async fn a_habit_of_the_catalogue_is_named_in_either_language_and_no_other_is_taken_for_it() {
+async fn a_catalogue_habit_is_named_in_either_language_and_no_other_is_taken_for_it() {
     let habits = r#"{"status":"ok","data":{"count":1,"items":[
         {"habit_id":4,"protocol_id":"warm-bath","title":"따뜻한 목욕"}]}}"#;
     let list = called("list_active_habits", &json!({}), habits);
