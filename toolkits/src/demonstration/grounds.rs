@@ -149,12 +149,12 @@ impl<'a> Chat<'a> {
             && (years.is_empty() || years.contains(&year))
     }
 
-    /// Returns whether one of the last messages asks to delete or to end something, and the last one
-    /// not to leave it.
+    /// Returns whether one of the last messages asks to delete or to end something. If the very last
+    /// one asks to leave it, none does.
     fn asks_to_remove(&self) -> bool {
-        let mut last = self.said.iter().rev().take(MAX_WISHES);
+        let mut wishes = self.said.iter().rev().take(MAX_WISHES);
         !self.said.last().is_some_and(|text| asks_to_keep(text))
-            && last.any(|text| asks_to_remove(text))
+            && wishes.any(|text| asks_to_remove(text))
     }
 
     /// Compares each chosen entry with those that the last message names. What is to be written names
@@ -179,7 +179,11 @@ impl<'a> Chat<'a> {
             };
             let entries = &self.lists[list];
             if argument != HABIT || list < self.lists_before {
-                let named = by_title(entries, &wish);
+                // A number or a place says more than a word of a title.
+                let named = match argument == HABIT && !counts(id, last) {
+                    true => by_word(entries, &wish, last),
+                    false => by_title(entries, &wish),
+                };
                 if !named.is_empty() && !named.contains(&&*id) {
                     return Choice::Wrong;
                 }
@@ -230,15 +234,15 @@ fn has_entry(list: &[Entry], id: &Value) -> bool {
     list.iter().any(|entry| entry.id == *id)
 }
 
-/// Returns the ids of the entries whose titles stand in a wish.
+/// Returns the ids of the entries whose titles are in a wish.
 fn by_title<'a>(list: &'a [Entry], wish: &str) -> Vec<&'a Value> {
-    // One letter stands in any message.
+    // One letter is in any message.
     let is_named = |entry: &&Entry| entry.name.len() > 1 && wish.contains(&entry.name);
     list.iter().filter(is_named).map(|entry| &entry.id).collect()
 }
 
-/// Returns the same, or if there is none, the ids of the entries of which a word stands in the
-/// message.
+/// Returns the ids of the entries whose titles are in a wish. If there are none, returns those of
+/// which a word is in the message.
 fn by_word<'a>(list: &'a [Entry], wish: &str, message: &str) -> Vec<&'a Value> {
     let named = by_title(list, wish);
     if !named.is_empty() {
@@ -254,8 +258,21 @@ fn by_word<'a>(list: &'a [Entry], wish: &str, message: &str) -> Vec<&'a Value> {
 /// Returns whether a message has a word of an entry without the blanks around it, or its number.
 fn is_hinted_at(list: &[Entry], id: &Value, wish: &str, message: &str) -> bool {
     let mut words = list.iter().filter(|entry| entry.id == *id).flat_map(|entry| &entry.words);
+    words.any(|word| wish.contains(&**word)) || has_number(id, message)
+}
+
+/// Words for a place in a list.
+const PLACES: [&str; 8] = ["first", "second", "third", "fourth", "last", "첫", "번째", "마지막"];
+
+/// Returns whether a message names an entry by its number, or any by its place.
+fn counts(id: &Value, message: &str) -> bool {
+    let message = message.to_lowercase();
+    has_number(id, &message) || PLACES.iter().any(|place| message.contains(place))
+}
+
+fn has_number(id: &Value, message: &str) -> bool {
     let number = id.to_string();
-    words.any(|word| wish.contains(&**word)) || numbers(message).any(|said| said == number)
+    numbers(message).any(|said| said == number)
 }
 
 /// Reads an entry of a list, if it has an id and a name.

@@ -220,6 +220,8 @@ async fn a_word_of_a_title_overrules_no_number_no_place_and_no_exclusion() {
         let asked = [user("my habits"), list.clone(), said("Three."), user(words)];
         assert_eq!(taken("log_tracker_entry", log(habit), &asked).await, log(habit), "{words}");
     }
+    let asked = [user("my habits"), list.clone(), said("Three."), user("the sunlight is done")];
+    assert!(!has_grounds("log_tracker_entry", log(1), &asked).await, "an older list refuses");
     for words in ["not the warm bath, the alarm", "warm bath 말고 두 번째 거"] {
         let asked = [user(words), list.clone()];
         assert_eq!(taken("log_tracker_entry", log(2), &asked).await, log(2), "{words}");
