@@ -28,7 +28,7 @@
 //!   that deletes or ends only if the person has used such a word. Else the answer is that the request
 //!   was not understood.
 //! - If the model looked a habit up that the last message names, and took another one, the call is
-//!   about the habit that was named.
+//!   about the habit that was named. If the message names none of the list, nothing is written.
 
 #[cfg(feature = "bundled-model")]
 mod bundled;
