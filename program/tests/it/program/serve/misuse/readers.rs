@@ -37,6 +37,8 @@ struct Reader {
 impl Reader {
     /// Connects and asks for what is behind the cursor. False where no server listens.
     fn comes(&mut self, address: SocketAddr, token: &str) -> bool {
+        // What an earlier connection left unread is no part of the next answer.
+        self.stream = None;
         let path = format!("/v1/sessions/chat{}/events", self.chat);
         let mut request = Request::get(&path, token).field("madang-user", &user(self.chat));
         if let Some(cursor) = &self.cursor {
