@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
+from .model import COMPUTED_IN
+
 # How many matrices on top of each other a parameter is.
 _FUSED = {"qkv": 3, "gate_up": 2}
 
@@ -58,7 +60,7 @@ class Optimizer:
 
 def _orthogonal(matrix: Tensor, rounds: int = 5) -> Tensor:
     """Makes all singular values about one (Newton-Schulz)."""
-    x = matrix.bfloat16()
+    x = matrix.to(COMPUTED_IN)
     x = x / (x.norm() + 1e-7)
     wide = x.shape[0] <= x.shape[1]
     x = x if wide else x.T
