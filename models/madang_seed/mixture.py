@@ -164,6 +164,10 @@ _SHARE = {"life": 0.35, "notes": 0.65}
 
 def _of_the_other(d: Dialogue) -> None:
     """Something of the toolkit that is not there."""
+    if d.toolkits == ("life",) and d.rng.random() < 0.25:
+        d.user(d.ask(d.notes.HOW))
+        d.say(answers.of_itself(d.language, "outside", d.toolkits))
+        return
     other = Dialogue(d.rng, d.language, d.locale, d.novelty)
     d.rng.choice(_CLEARLY["notes" if d.toolkits == ("life",) else "life"])(other)
     d.user(other.messages[0].text)

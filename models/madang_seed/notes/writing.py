@@ -47,7 +47,7 @@ def add_to_page(d: Dialogue) -> None:
         d.user(d.in_passing(d.ask(d.notes.ADD_BARE, **names(d, title, "p"), **names(d, text, "c"))))
         find_page(d, title, lambda page: add_line(d, page, text))
         return
-    if rng.random() < 0.2:
+    if rng.random() < 0.28:
         _add_several(d)
         return
     title, text = results.title(d), results.line(d)
