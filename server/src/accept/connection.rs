@@ -158,7 +158,7 @@ impl Acceptor {
                 metrics::refused(ProblemName::Overloaded.name());
                 return;
             };
-            let shakes = tls.shake_hands(stream, this.limits.head_timeout);
+            let shakes = std::pin::pin!(tls.shake_hands(stream, this.limits.head_timeout));
             match connection.ends.run_until_cancelled(shakes).await {
                 Some(Ok(stream)) => this.serve_to_its_end(&connection, stream, peer).await,
                 Some(Err(error)) => debug!(%error, "a connection ended in its handshake"),
@@ -184,8 +184,11 @@ impl Acceptor {
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let _counted = metrics::Counted::connection();
-        let serves = self.serve(connection, stream, peer);
-        self.abort.run_until_cancelled(connection.ends.run_until_cancelled(serves)).await;
+        // Both are pinned here: as an argument of `run_until_cancelled` a future is kept twice, as
+        // long as the connection is open.
+        let serves = std::pin::pin!(self.serve(connection, stream, peer));
+        let serves = std::pin::pin!(connection.ends.run_until_cancelled(serves));
+        self.abort.run_until_cancelled(serves).await;
     }
 
     /// Answers a client "too many", unless too many receive that answer already.
