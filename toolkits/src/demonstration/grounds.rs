@@ -54,6 +54,34 @@ pub(super) fn grounded(call: WantedCall, messages: &[PromptMessage]) -> Option<W
     has_grounds.then_some(call)
 }
 
+/// Leaves out each call that writes what another one of this turn has written. A write is made once,
+/// even if it was asked for twice.
+pub(super) fn without_repeated(
+    calls: Vec<WantedCall>,
+    messages: &[PromptMessage],
+) -> Vec<WantedCall> {
+    let read = |arguments: &str| serde_json::from_str::<Value>(arguments).ok();
+    let is_user = |message: &PromptMessage| matches!(message, PromptMessage::User { .. });
+    let turn = messages.iter().rposition(is_user).map_or(0, |place| place + 1);
+    let mut made: Vec<_> = messages[turn..]
+        .iter()
+        .filter_map(|message| match message {
+            PromptMessage::ToolCall { name, arguments, .. } => {
+                Some((name.clone(), read(arguments)?))
+            }
+            PromptMessage::User { .. } | PromptMessage::Model { .. } => None,
+        })
+        .collect();
+    let is_new = |call: &WantedCall| {
+        let Some(arguments) = read(&call.arguments) else { return true };
+        let this = (call.name.clone(), arguments);
+        let is_made = made.contains(&this);
+        made.push(this);
+        !is_made || deeds::of(&call.name).change == Change::Nothing
+    };
+    calls.into_iter().filter(is_new).collect()
+}
+
 /// Says that nothing was done because the request was not understood, as the model does itself.
 pub(super) fn unclear(locale: Locale) -> &'static str {
     locale.pick(

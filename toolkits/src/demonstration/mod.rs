@@ -29,6 +29,7 @@
 //!   was not understood.
 //! - If the model looked a habit up that the last message names, and took another one, the call is
 //!   about the habit that was named. If the message names none of the list, nothing is written.
+//! - A turn makes no write twice.
 
 #[cfg(feature = "bundled-model")]
 mod bundled;

@@ -13,9 +13,10 @@ use madang::{
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    grounds::{grounded, unclear},
+    grounds::{grounded, unclear, without_repeated},
     offered::{Offered, is_first_answer, knows_none, knows_some},
     past_call::PastCalls,
+    placeholder::Placeholder,
     prompt::restored,
     rendering::render,
     speech::Speech,
@@ -78,12 +79,19 @@ impl<M: ChatModel> ChatModel for Demonstration<M> {
             let mut completion = self.model.complete(request, speech.deltas(), cancel).await?;
             let calls = mem::take(&mut completion.tool_calls);
             let has_calls = !calls.is_empty();
-            let calls: Option<_> = calls.into_iter().map(|call| grounded(call, &chat)).collect();
-            completion.tool_calls = calls.unwrap_or_default();
+            let calls: Option<Vec<_>> =
+                calls.into_iter().map(|call| grounded(call, &chat)).collect();
+            let has_grounds = calls.is_some();
+            completion.tool_calls = without_repeated(calls.unwrap_or_default(), &chat);
             if has_calls && completion.tool_calls.is_empty() {
                 completion.finish = FinishReason::Stop;
                 if completion.text.trim().is_empty() {
-                    let text = speech.end_with(unclear(locale));
+                    let text = match has_grounds {
+                        // The result of the first call says what became of it.
+                        true => render(Placeholder::Outcome, &PastCalls::read(&chat), locale),
+                        false => unclear(locale).to_owned(),
+                    };
+                    let text = speech.end_with(&text);
                     return Ok(Completion { text, ..completion });
                 }
             }

@@ -95,7 +95,7 @@ impl Speech {
     }
 
     /// Sends these words in place of an answer without a text. Returns the whole text.
-    pub(super) fn end_with(&self, words: &'static str) -> String {
+    pub(super) fn end_with(&self, words: &str) -> String {
         self.say(words);
         self.whole(words.to_owned())
     }

@@ -277,6 +277,22 @@ async fn a_question_whether_something_was_done_is_no_order() {
 }
 
 #[tokio::test]
+async fn a_write_that_the_turn_has_made_is_told_and_not_made_again() {
+    let page = json!({ "title": "Shopping" });
+    let done = r#"{"status":"ok","data":{"id":"01a2","title":"Shopping"}}"#;
+    let made = [user("Make a page Shopping"), called("create_page", &page, done)];
+    let (calls, text) = wanted("create_page", &page, &made, Locale::EN).await;
+    assert_eq!((calls.len(), &*text), (0, "Created the page 'Shopping'."));
+    let other = json!({ "title": "Shop" });
+    assert_eq!(taken("create_page", other.clone(), &made).await, other);
+    let [first, second] = made;
+    let again = [first, second, said("Done."), user("Make another page Shopping")];
+    assert_eq!(taken("create_page", page.clone(), &again).await, page);
+    let back = [user("Go back two pages"), called("go_back", &json!({}), r#"{"status":"ok"}"#)];
+    assert!(has_grounds("go_back", json!({}), &back).await, "it writes nothing");
+}
+
+#[tokio::test]
 async fn what_changes_nothing_and_what_is_no_json_pass() {
     let asked = [user("hm")];
     assert!(has_grounds("query_pages", json!({ "query": "anything" }), &asked).await);
