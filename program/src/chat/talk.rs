@@ -34,6 +34,8 @@ pub(super) struct Talk {
     pub(super) signals: Signals,
     events: Subscription,
     answers: Answers,
+    /// The last answer that was given by its key, until the next line.
+    answered: Option<Key>,
 }
 
 /// The source of answers.
@@ -82,7 +84,7 @@ impl Talk {
     ) -> Self {
         let events = session.subscribe();
         let locale = language.first();
-        Self { session, options, language, locale, signals, events, answers }
+        Self { session, options, language, locale, signals, events, answers, answered: None }
     }
 
     /// Speaks the language of a text of the person from here on, unless another was named.
@@ -101,6 +103,17 @@ impl Talk {
                 Ok(Next::Turn)
             }
         }
+    }
+
+    /// Returns whether a line is the rest of the word of an answer, such as the "o" of "no": its
+    /// first letter was the answer. Only the first line after an answer is.
+    pub(super) fn ends_answer(&mut self, line: &str) -> bool {
+        let rests = match self.answered.take() {
+            Some(Key::Yes) => ["es", "ㄷㄴ"],
+            Some(Key::No) => ["o", "ㅐ"],
+            _ => return false,
+        };
+        rests.contains(&&*line.to_lowercase())
     }
 
     /// Shows the events that were not shown yet.
@@ -236,6 +249,7 @@ impl Talk {
             Key::Edit => return Line::Arguments.answer(request, self.dialogue(), screen).await,
             Key::Interrupt => return Ok(Answered::Asked(Asked::Interrupt)),
         };
+        self.answered = Some(key);
         self.decide(request, decision, screen).await;
         Ok(Answered::Yes)
     }

@@ -93,6 +93,7 @@ pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Res
 async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<Next, Failure> {
     let locale = talk.locale;
     let text = match line.trim() {
+        rest if talk.ends_answer(rest) => return Ok(Next::Turn),
         "" => return Ok(Next::Turn),
         "/quit" => return Ok(Next::Leave),
         "/clear" => {

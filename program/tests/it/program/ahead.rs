@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
 use tokio::time::Instant;
 
 use super::{Home, add_habit, pty::Pty, terminal::PROMPT};
@@ -46,6 +47,42 @@ fn a_sentence_that_is_typed_while_the_model_thinks_answers_nothing_and_is_kept_f
     assert_eq!(home.habits(), 0);
     let rows = home.run(&["ledger", "--session", "one"], "").events();
     assert_eq!(rows[0]["outcome"], json!({ "status": "cancelled", "reason": "denied" }));
+}
+
+#[test]
+fn the_rest_of_an_answer_that_is_typed_as_a_word_is_no_message() {
+    for (letter, answer, rest) in [("n", " no", "o\r"), ("y", " yes", "es\r")] {
+        let home = Home::new();
+        let script = [add_habit(), text("So be it."), text("A plan.")];
+        let mut chat = Pty::chat(&home, &script, &OPTIONS, SIZE);
+        chat.until_shown(PROMPT);
+        chat.write("add it\r");
+        chat.until_shown("[y/n]");
+        chat.write(letter);
+        chat.until_shown(answer);
+        chat.until_shown("So be it.");
+        chat.until_shown(PROMPT);
+        chat.write(rest);
+        chat.until_shown(PROMPT);
+        // Only the first line after the answer is the rest of its word.
+        chat.write(rest);
+        chat.until_shown("A plan.");
+        chat.until_shown(PROMPT);
+        chat.write([4]);
+        assert!(chat.ended().0.success());
+        assert_eq!(home.habits(), u64::from(letter == "y"));
+        let texts = user_texts(&home);
+        assert_eq!(texts, ["add it", rest.trim_end()]);
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn user_texts(home: &Home) -> Vec<String> {
+    let options = SqliteConnectOptions::new().filename(home.database()).read_only(true);
+    let mut db = options.connect().await.unwrap();
+    let texts = "SELECT content ->> '$.text' FROM madang_messages \
+                 WHERE content ->> '$.role' = 'user' ORDER BY seq";
+    sqlx::query_scalar(texts).fetch_all(&mut db).await.unwrap()
 }
 
 #[test]
