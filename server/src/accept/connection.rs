@@ -158,8 +158,11 @@ impl Acceptor {
                 metrics::refused(ProblemName::Overloaded.name());
                 return;
             };
-            let shakes = std::pin::pin!(tls.shake_hands(stream, this.limits.head_timeout));
-            match connection.ends.run_until_cancelled(shakes).await {
+            let shaken = {
+                let shakes = std::pin::pin!(tls.shake_hands(stream, this.limits.head_timeout));
+                connection.ends.run_until_cancelled(shakes).await
+            };
+            match shaken {
                 Some(Ok(stream)) => this.serve_to_its_end(&connection, stream, peer).await,
                 Some(Err(error)) => debug!(%error, "a connection ended in its handshake"),
                 None => {}
