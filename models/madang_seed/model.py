@@ -9,9 +9,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-_CAPABILITIES = torch.cpu.get_capabilities()
 # A processor without instructions for bfloat16 needs seven times as long for it as for 32 bits.
-COMPUTED_IN = torch.bfloat16 if _CAPABILITIES["avx512_bf16"] or _CAPABILITIES["amx_bf16"] else torch.float32
+_HAS_BFLOAT16 = any(torch.cpu.get_capabilities().get(name) for name in ("avx512_bf16", "amx_bf16", "bf16"))
+COMPUTED_IN = torch.bfloat16 if _HAS_BFLOAT16 else torch.float32
 
 
 @dataclass(frozen=True)
