@@ -3,7 +3,7 @@
 #
 # usage: scripts/mutants.sh FOLDER [SHARD/SHARDS]
 #
-# FOLDER is one of `actors/src`, such as dispatcher, session or llm; or of the library: sql (`src/store/sql`), remote
+# FOLDER is one of `actors/src`, such as dispatcher, session or llm; or of the library: sqlite (`src/store/sqlite`), remote
 # (`src/model/remote`), child (`src/model/child`) or runtime (`src/runtime`). Without a shard, all mutants of the folder
 # run, which takes hours; `0/8` to `7/8` run an eighth each. What the tests beside the code of `actors` miss is tried again
 # with those of `madang`. A mutant that no test notices must stand in tests/mutants/accepted.txt with its reason, or the script
@@ -23,7 +23,7 @@ of_madang() {
     second=()
 }
 case $folder in
-sql) of_madang 'src/store/sql/**' "" ;;
+sqlite) of_madang 'src/store/sqlite/**' "" ;;
 remote) of_madang 'src/model/remote/**' ,madang/remote ;;
 child) of_madang 'src/model/child/**' ,madang/child ;;
 runtime) of_madang 'src/runtime/**' "" ;;

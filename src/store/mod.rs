@@ -28,7 +28,7 @@
 
 pub mod port;
 #[cfg(feature = "sqlite")]
-pub mod sql;
+pub mod sqlite;
 
 pub use madang_actors::port::{
     Excerpt, InvalidPageSize, InvalidSearch, InvalidSearchCursor, InvalidSessionCursor,
@@ -41,7 +41,7 @@ pub use madang_actors::port::{
 pub use sqlx;
 
 #[cfg(feature = "sqlite")]
-pub use sql::{
+pub use sqlite::{
     OpenError, SchemaFault, SealKeyError, SealKeyFile, SqliteOptions, SqliteStore, WriteFault,
     savepoint,
 };

@@ -207,12 +207,12 @@ fn an_adapter_knows_neither_the_runtime_nor_an_actor() {
     for text in
         ["use crate::runtime::Runtime;", "use madang_actors::{port::Tool, session::SessionMsg};"]
     {
-        for path in ["tool/typed.rs", "model/child/mod.rs", "store/sql/mod.rs"] {
+        for path in ["tool/typed.rs", "model/child/mod.rs", "store/sqlite/mod.rs"] {
             assert_eq!(complaints(&planted(path, text)).len(), 1, "{path}: {text}");
         }
     }
     let fine = "use crate::store::Lease; use madang_actors::{port::Store, protocol::Limits};";
-    assert_eq!(complaints(&planted("store/sql/mod.rs", fine)), [""; 0]);
+    assert_eq!(complaints(&planted("store/sqlite/mod.rs", fine)), [""; 0]);
     let runtime = "use madang_actors::{session, supervisor}; use crate::{error::BuildError, model, store, tool};";
     assert_eq!(complaints(&planted("runtime.rs", runtime)), [""; 0]);
 }

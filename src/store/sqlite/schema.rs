@@ -12,7 +12,7 @@ use sqlx::{
 use super::{OpenError, WriteFault, error};
 
 static MIGRATIONS: LazyLock<Migrator> = LazyLock::new(|| {
-    let mut migrator = sqlx::migrate!("src/store/sql/migrations");
+    let mut migrator = sqlx::migrate!("src/store/sqlite/migrations");
     migrator.dangerous_set_table_name("_madang_migrations");
     migrator
 });

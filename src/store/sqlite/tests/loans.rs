@@ -9,7 +9,7 @@ use madang_actors::{port::Store, store::Keep};
 use sqlx::{AssertSqlSafe, Connection as _, Row as _, SqliteConnection};
 
 use super::support::{StoreFixture, db, note, record, say};
-use crate::store::sql::read::TRANSCRIPT;
+use crate::store::sqlite::read::TRANSCRIPT;
 
 /// Statements that every borrower is refused.
 const REFUSED: &[&str] = &[

@@ -25,7 +25,7 @@ use crate::store::SqliteStore;
 
 /// A toolkit's table and its versions.
 pub(super) static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
-    let mut migrator = sqlx::migrate!("src/store/sql/tests/notes");
+    let mut migrator = sqlx::migrate!("src/store/sqlite/tests/notes");
     migrator.dangerous_set_table_name("_notes_migrations");
     migrator
 });

@@ -9,7 +9,7 @@ use madang_testing::hostile::lists;
 use serde_json::json;
 
 use super::support::{StoreFixture, change, record, say, session, vandal};
-use crate::store::sql::error::of_write;
+use crate::store::sqlite::error::of_write;
 
 async fn rows(fixture: &StoreFixture, filter: LedgerFilter) -> Vec<LedgerRow> {
     fixture.store.calls(&filter).await.unwrap()
