@@ -28,6 +28,8 @@
 
 pub mod port;
 #[cfg(feature = "sqlite")]
+mod rows;
+#[cfg(feature = "sqlite")]
 pub mod sqlite;
 
 pub use madang_actors::port::{

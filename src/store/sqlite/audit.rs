@@ -15,6 +15,7 @@ use super::{
     row::{self, column},
     schema::{self, SchemaFault},
 };
+use crate::store::rows::value;
 
 impl SqliteStore {
     /// Lists the sessions of which any table has a row, in the order of their ids.
@@ -26,7 +27,7 @@ impl SqliteStore {
                    UNION SELECT session FROM madang_calls ORDER BY session";
         let mut reader = self.0.own_reader().await?;
         let ids = sqlx::query_scalar::<_, String>(sql).fetch_all(reader.db()).await;
-        ids.map_err(StoreError::unavailable)?.iter().map(|id| row::session(id)).collect()
+        ids.map_err(StoreError::unavailable)?.iter().map(|id| value::session(id)).collect()
     }
 
     /// Compares the store's tables, indexes, views and triggers with those that its migrations
@@ -96,7 +97,7 @@ fn link(row: &SqliteRow, position: i64) -> Result<Link, Damaged> {
         let link = row::link(row)?;
         let is_same = link.as_ref().is_some_and(|link| {
             stored == position
-                && row::json(&link.transition) == text
+                && value::json(&link.transition) == text
                 && column::<&str>(row, "step")
                     .is_ok_and(|step| step == <&str>::from(&link.transition))
         });
@@ -112,5 +113,5 @@ fn call(row: &SqliteRow) -> Result<LedgerRow, Damaged> {
 }
 
 fn entry(row: &SqliteRow) -> Result<(u64, CallId), StoreError> {
-    Ok((row::number(column(row, "seq")?, "seq")?, row::call_id(column(row, "call")?)?))
+    Ok((value::number(column(row, "seq")?, "seq")?, value::call_id(column(row, "call")?)?))
 }

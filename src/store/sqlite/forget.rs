@@ -15,6 +15,7 @@ use super::{
     read::all,
     row::{self, column},
 };
+use crate::store::rows::value;
 
 /// The sessions that are being erased, with the entries of their transcripts.
 const SESSIONS: &str = "SELECT its.session, count(entry.call) AS calls, count(entry.content) AS messages \
@@ -64,8 +65,8 @@ pub(super) async fn erase_listed(
             id: Uuid::now_v7(),
             by: by.cloned(),
             at,
-            calls: row::number(column(session, "calls")?, "calls")?,
-            messages: row::number(column(session, "messages")?, "messages")?,
+            calls: value::number(column(session, "calls")?, "calls")?,
+            messages: value::number(column(session, "messages")?, "messages")?,
             hashes: hashes.remove(column::<&str>(session, "session")?).unwrap_or_default(),
             seal: None,
         };
@@ -94,7 +95,7 @@ async fn hashes(own: &mut Own<'_>) -> Result<BTreeMap<String, Vec<Digest>>, Stor
     let links = sqlx::query(own.sql(HASHES));
     let mut hashes: BTreeMap<String, Vec<Digest>> = BTreeMap::new();
     for link in &all(own.db, links).await? {
-        let hash = row::digest(column(link, "hash")?)?;
+        let hash = value::digest(column(link, "hash")?)?;
         hashes.entry(column(link, "session")?).or_default().push(hash);
     }
     Ok(hashes)

@@ -11,8 +11,7 @@
 //! - Opening: `options` resolves the path (`database_file`), locks it (`lock`), looks at the file
 //!   (`inspect`, `private`), creates the tables (`schema`) and finds the seal keys (`key_file`).
 //! - Writing: `transaction` implements the port on the one writing connection (`writer`). `write`
-//!   turns facts into a `script` of statements, and `step` turns a call's step into a link of the
-//!   chain.
+//!   turns facts into a `script` of statements, and `step` writes a call's step, a link of the chain.
 //! - Lending: `authorizer` keeps a borrower to its own tables, `cut_off` interrupts it after its
 //!   deadline, and `savepoint` is a part that it may undo.
 //! - Reading: `readers` lends connections that cannot write, and `read` and `row` turn rows into

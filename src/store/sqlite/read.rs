@@ -18,6 +18,7 @@ use super::{
     own::Own,
     row::{self, column},
 };
+use crate::store::rows::value;
 
 /// Reads the owner of a session.
 pub(super) async fn owner(
@@ -93,10 +94,10 @@ pub(super) async fn session(
     let opened_at = Timestamp::from_millis(column(first, "opened_at")?);
     let open_turn = row::open_turn(first)?;
     let mut messages = Vec::with_capacity(rows.len());
-    let mut last_seq = row::number(column(first, "erased_to")?, "erased_to")?;
+    let mut last_seq = value::number(column(first, "erased_to")?, "erased_to")?;
     for row in &rows {
         let Some(seq) = column::<Option<i64>>(row, "message_seq")? else { continue };
-        last_seq = row::number(seq, "seq")?;
+        last_seq = value::number(seq, "seq")?;
         messages.extend(entry(row, last_seq)?);
     }
     let row = SessionRow { session: session.clone(), user, opened_at, last_seq };
@@ -147,8 +148,8 @@ pub(super) async fn transcript(
         .bind(most(size.bytes));
     let rows = all(db, query).await?;
     let row = |row: &SqliteRow| -> Result<TranscriptRow, StoreError> {
-        let seq = row::number(column(row, "message_seq")?, "seq")?;
-        let language = column::<Option<&str>>(row, "language")?.map(row::language).transpose()?;
+        let seq = value::number(column(row, "message_seq")?, "seq")?;
+        let language = column::<Option<&str>>(row, "language")?.map(value::language).transpose()?;
         let ended_at = column::<Option<i64>>(row, "turn_ended_at")?.map(Timestamp::from_millis);
         let behind = column::<Option<i64>>(row, "ended_behind")?;
         let is_here = behind.is_some_and(|behind| u64::try_from(behind) == Ok(seq));
@@ -176,9 +177,9 @@ pub(super) async fn interrupted(
     );
     let interrupted = |row: &SqliteRow| {
         Ok(InterruptedSession {
-            session: row::session(column(row, "session")?)?,
-            user: row::user(column(row, "user")?)?,
-            turn: row::turn(column(row, "turn")?)?,
+            session: value::session(column(row, "session")?)?,
+            user: value::user(column(row, "user")?)?,
+            turn: value::turn(column(row, "turn")?)?,
         })
     };
     all(db, query).await?.iter().map(interrupted).collect()
@@ -217,7 +218,7 @@ fn entry(row: &SqliteRow, seq: u64) -> Result<Option<ChatMessage>, StoreError> {
     let Some(content) = column::<Option<&str>>(row, "content")? else {
         return Ok(row::call_as_far_as_readable(row)?.and_then(|call| call.entry()));
     };
-    let turn = row::turn(column(row, "message_turn")?)?;
+    let turn = value::turn(column(row, "message_turn")?)?;
     let at = Timestamp::from_millis(column(row, "at")?);
     Ok(Some(ChatMessage { seq, turn, at, content: row::content(row, content, seq) }))
 }

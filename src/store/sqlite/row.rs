@@ -1,39 +1,21 @@
-//! Converts between rows and values.
+//! Reads values from rows.
 
 use std::sync::Arc;
 
 use madang_actors::{
-    ledger::{ChainEnd, ErasedChain, Link, Salt, Seal},
+    ledger::{ChainEnd, ErasedChain, Link},
     port::{LedgerRow, OpenTurn, Owner, StoreError, StoredEnd, StoredTurn, SubmittedTurn},
-    protocol::{
-        CallId, Content, Digest, IdempotencyKey, InvalidLanguageTag, LanguageTag, Locale,
-        ModelName, Notice, SessionId, Text, Timestamp, ToolOutcome, TurnId, TurnOptions, UserId,
-    },
+    protocol::{Content, IdempotencyKey, Notice, Timestamp, TurnOptions},
 };
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use sqlx::{Decode, Row, Sqlite, Type, sqlite::SqliteRow};
 use tracing::error;
-use uuid::Uuid;
 
-/// A value in the file is not as the store writes it.
-#[derive(Debug, thiserror::Error)]
-#[error("failed to read {what} from the database")]
-struct Unreadable {
-    what: &'static str,
-    #[source]
-    cause: Option<Box<dyn std::error::Error + Send + Sync>>,
-}
-
-/// Writes a value as JSON.
-pub(super) fn json<T: Serialize>(value: &T) -> String {
-    serde_json::to_string(value).expect("the vocabulary is plain data with string keys")
-}
-
-/// Reads a value from JSON.
-pub(super) fn from_json<T: DeserializeOwned>(text: &str) -> Result<T, StoreError> {
-    serde_json::from_str(text).map_err(|cause| unreadable("a JSON value", cause))
-}
+use crate::store::rows::value::{
+    self, call_id, damaged, digest, from_json, from_name, model_name, number, salt, seal, turn,
+    unreadable, unreadable_outcome, user, uuid,
+};
 
 /// Reads a column.
 pub(super) fn column<'r, T>(row: &'r SqliteRow, name: &'static str) -> Result<T, StoreError>
@@ -49,35 +31,6 @@ pub(super) fn chain_end(row: &SqliteRow) -> Result<ChainEnd, StoreError> {
     Ok(ChainEnd { length, head: digest(column(row, "chain_head")?)? })
 }
 
-pub(super) fn digest(bytes: &[u8]) -> Result<Digest, StoreError> {
-    bytes.try_into().map(Digest::new).map_err(|cause| unreadable("a hash", cause))
-}
-
-/// Reads a number that is never negative.
-pub(super) fn number(value: i64, what: &'static str) -> Result<u64, StoreError> {
-    u64::try_from(value).map_err(|cause| unreadable(what, cause))
-}
-
-pub(super) fn turn(text: &str) -> Result<TurnId, StoreError> {
-    uuid(text).map(TurnId::new)
-}
-
-pub(super) fn call_id(text: &str) -> Result<CallId, StoreError> {
-    uuid(text).map(CallId::new)
-}
-
-pub(super) fn session(text: &str) -> Result<SessionId, StoreError> {
-    SessionId::new(text).map_err(|cause| unreadable("a session", cause))
-}
-
-pub(super) fn user(text: &str) -> Result<UserId, StoreError> {
-    UserId::new(text).map_err(|cause| unreadable("a user", cause))
-}
-
-pub(super) fn language(text: &str) -> Result<LanguageTag, StoreError> {
-    text.parse().map_err(|cause: InvalidLanguageTag| unreadable("a language", cause))
-}
-
 /// Reads the columns `owner`, `opened_at` and `owner_seal`.
 pub(super) fn owner(row: &SqliteRow) -> Result<Owner, StoreError> {
     Ok(Owner {
@@ -85,11 +38,6 @@ pub(super) fn owner(row: &SqliteRow) -> Result<Owner, StoreError> {
         opened_at: Timestamp::from_millis(column(row, "opened_at")?),
         seal: seal(column(row, "owner_seal")?)?,
     })
-}
-
-fn seal(text: Option<&str>) -> Result<Option<Seal>, StoreError> {
-    let seal = text.map(|text| Seal::try_from(text.to_owned())).transpose();
-    seal.map_err(|cause| unreadable("a seal", cause))
 }
 
 /// Reads an open turn from the columns of `madang_turns`; `None` if an outer join found none.
@@ -159,7 +107,7 @@ pub(super) fn call_as_far_as_readable(row: &SqliteRow) -> Result<Option<LedgerRo
         None
     });
     Ok(Some(LedgerRow {
-        session: self::session(column(row, "session")?)?,
+        session: value::session(column(row, "session")?)?,
         call: call_id(column(row, "call")?)?,
         turn: turn(column(row, "turn")?)?,
         seq: number(column(row, "seq")?, "seq")?,
@@ -212,12 +160,6 @@ impl Values<'_> {
     }
 }
 
-/// Explains in two languages, since the reader's language is unknown here.
-fn unreadable_outcome() -> ToolOutcome {
-    let [ko, en] = [Locale::KO, Locale::EN].map(|locale| Text::Unreadable.in_locale(locale));
-    ToolOutcome::error("unreadable", format!("{ko} {en}"))
-}
-
 /// Reads an entry of the transcript, or returns a notice if it cannot be read.
 pub(super) fn content(row: &SqliteRow, text: &str, seq: u64) -> Content {
     serde_json::from_str(text).unwrap_or_else(|cause| {
@@ -256,33 +198,6 @@ pub(super) fn erased(row: &SqliteRow) -> Result<ErasedChain, StoreError> {
     })
 }
 
-fn model_name(text: &str) -> Result<ModelName, StoreError> {
-    ModelName::new(text).map_err(|cause| unreadable("the name of a model", cause))
-}
-
-fn salt(bytes: &[u8]) -> Result<Salt, StoreError> {
-    bytes.try_into().map(Salt::new).map_err(|cause| unreadable("a salt", cause))
-}
-
 fn moment(row: &SqliteRow, name: &'static str) -> Result<Option<Timestamp>, StoreError> {
     Ok(column::<Option<i64>>(row, name)?.map(Timestamp::from_millis))
-}
-
-fn from_name<T: DeserializeOwned>(name: &str) -> Result<T, StoreError> {
-    serde_json::from_value(name.into()).map_err(|cause| unreadable("a name", cause))
-}
-
-fn uuid(text: &str) -> Result<Uuid, StoreError> {
-    text.parse().map_err(|cause: uuid::Error| unreadable("an id", cause))
-}
-
-fn damaged(what: &'static str) -> StoreError {
-    StoreError::unavailable(Unreadable { what, cause: None })
-}
-
-fn unreadable(
-    what: &'static str,
-    cause: impl Into<Box<dyn std::error::Error + Send + Sync>>,
-) -> StoreError {
-    StoreError::unavailable(Unreadable { what, cause: Some(cause.into()) })
 }

@@ -15,6 +15,7 @@ use super::{
     row::{self, column},
     session_list,
 };
+use crate::store::rows::value;
 
 /// How many chats are read at once.
 const CHATS_AT_ONCE: u32 = 64;
@@ -101,7 +102,7 @@ async fn next_chats(
     let query = query.bind(CHATS_AT_ONCE);
     let rows = read::all(own.db, query).await?;
     let chat = |row: &SqliteRow| -> Result<SessionCursor, StoreError> {
-        let session = row::session(column(row, "session")?)?;
+        let session = value::session(column(row, "session")?)?;
         // If another program changed the owner of a session to this user, it is not this user's.
         read::sealed_owner(row, &session, own.keys)?.map_err(StoreError::unavailable)?;
         Ok(SessionCursor::new(Timestamp::from_millis(column(row, "last_at")?), session))
@@ -144,11 +145,11 @@ async fn entries(
         .bind(user.as_str())
         .bind(ENTRIES_AT_ONCE);
     let rows = read::all(own.db, query).await?;
-    let seq = |row: &SqliteRow| row::number(column(row, "seq")?, "seq");
+    let seq = |row: &SqliteRow| value::number(column(row, "seq")?, "seq");
     let text = |row: &SqliteRow| -> Result<Option<(ChatMessage, usize)>, StoreError> {
         let Some(content) = column::<Option<&str>>(row, "content")? else { return Ok(None) };
         let seq = seq(row)?;
-        let turn = row::turn(column(row, "turn")?)?;
+        let turn = value::turn(column(row, "turn")?)?;
         let at = Timestamp::from_millis(column(row, "at")?);
         let entry = ChatMessage { seq, turn, at, content: row::content(row, content, seq) };
         Ok(Some((entry, content.len())))

@@ -12,6 +12,7 @@ use super::{
     read,
     row::{self, column},
 };
+use crate::store::rows::value;
 
 /// A page of sessions from the index. Each of the joins and subqueries finds one row by an index.
 ///
@@ -108,12 +109,12 @@ pub(super) fn query(
 }
 
 fn summary(own: &Own<'_>, row: &SqliteRow) -> Result<SessionSummary, StoreError> {
-    let session = row::session(column(row, "session")?)?;
+    let session = value::session(column(row, "session")?)?;
     // If another program changed the owner of a session to this user, it is not this user's.
     read::sealed_owner(row, &session, own.keys)?.map_err(StoreError::unavailable)?;
     let last = match column::<Option<i64>>(row, "last_seq")? {
         None => EventCursor::START,
-        Some(seq) => EventCursor::of_entry(row::number(seq, "seq")?),
+        Some(seq) => EventCursor::of_entry(value::number(seq, "seq")?),
     };
     Ok(SessionSummary {
         session,
@@ -121,7 +122,7 @@ fn summary(own: &Own<'_>, row: &SqliteRow) -> Result<SessionSummary, StoreError>
         last_at: Timestamp::from_millis(column(row, "last_at")?),
         last: if column(row, "is_ended")? { last.end() } else { last },
         title: title(row)?,
-        open_turn: column::<Option<&str>>(row, "open_turn")?.map(row::turn).transpose()?,
+        open_turn: column::<Option<&str>>(row, "open_turn")?.map(value::turn).transpose()?,
         waits: column(row, "waits")?,
     })
 }
@@ -131,7 +132,7 @@ fn title(row: &SqliteRow) -> Result<String, StoreError> {
         return Ok(given);
     }
     let Some(content) = column::<Option<&str>>(row, "content")? else { return Ok(String::new()) };
-    let seq = row::number(column(row, "first_seq")?, "seq")?;
+    let seq = value::number(column(row, "first_seq")?, "seq")?;
     Ok(match row::content(row, content, seq) {
         Content::User { text, .. } => session_title(&text),
         Content::Model { .. }

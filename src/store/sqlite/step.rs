@@ -1,42 +1,16 @@
 //! Writes a step of a call: a link of its session's chain, and the new state of its row.
 
 use super::{calls, error, own::Own, row, script::Script};
+use crate::store::rows::{
+    step::{CallHead, Step, Taken},
+    value,
+};
 use madang_actors::{
-    ledger::{ChainEnd, Ended, Salt, Transition, next_hash, step_hash},
+    ledger::{ChainEnd, Ended, Salt, Transition},
     port::{LedgerFilter, LedgerRow, StoreError, poll_before_park},
     protocol::{CallId, Digest, ModelName, SessionId, Timestamp, UserId},
 };
 use sqlx::sqlite::SqliteRow;
-
-/// A step to be written.
-pub(super) struct Step<'a> {
-    pub(super) session: &'a SessionId,
-    pub(super) call: CallId,
-    pub(super) at: Timestamp,
-    pub(super) transition: &'a Transition,
-}
-
-/// A call and the end of its session's chain, kept so that the next step need not read them.
-#[derive(Debug)]
-pub(super) struct CallHead {
-    session: SessionId,
-    call: CallId,
-    chain: ChainEnd,
-    /// `None` if the ledger has no such call.
-    row: Option<LedgerRow>,
-}
-
-impl Step<'_> {
-    /// Returns whether the state before this step is known, because it was read or is written
-    /// earlier.
-    pub(super) fn is_next_of(&self, known: Option<&CallHead>) -> bool {
-        known.is_some_and(|CallHead { session, call, row, .. }| {
-            *call == self.call
-                && session == self.session
-                && row.as_ref().is_none_or(|row| !row.may_repeat(self.transition))
-        })
-    }
-}
 
 /// Adds a step of a call, unless it repeats the call's last step.
 pub(super) async fn take(
@@ -45,7 +19,7 @@ pub(super) async fn take(
     known: Option<CallHead>,
     script: &mut Script,
 ) -> Result<CallHead, StoreError> {
-    let Step { session, call, at, transition } = *step;
+    let Step { session, call, transition, .. } = *step;
     let known = match known.filter(|known| step.is_next_of(Some(known))) {
         Some(known) => known,
         None => look_up(own, session, call).await?,
@@ -56,7 +30,6 @@ pub(super) async fn take(
     {
         return Ok(known);
     }
-    let CallHead { chain, row: before, .. } = known;
     let standing = match transition.rests_on() {
         Some(by_call) => {
             let filter = LedgerFilter::call(by_call);
@@ -64,13 +37,7 @@ pub(super) async fn take(
         }
         None => None,
     };
-    let before = before.as_ref();
-    let standing = standing.as_ref();
-    let keys = Some(own.keys);
-    let row = LedgerRow::after(before, standing, keys, session, call, at, transition)?;
-    let salt = Salt::random().map_err(StoreError::unavailable)?;
-    let head = next_hash(&chain.head, &step_hash(&salt, session, call, at, transition));
-    let chain = ChainEnd { length: chain.length + 1, head };
+    let Taken { salt, chain, row } = step.take(&known, standing.as_ref(), Some(own.keys))?;
     link(script, step, &salt, &chain)?;
     write_row(script, &row, transition)?;
     Ok(CallHead { session: session.clone(), call, chain, row: Some(row) })
@@ -135,7 +102,7 @@ async fn last_step(
     .fetch_one(&mut *own.db)
     .await
     .map_err(StoreError::unavailable)?;
-    row::from_json(&last)
+    value::from_json(&last)
 }
 
 /// Appends the step to its session's chain; a trigger updates the session's row.
@@ -153,7 +120,7 @@ fn link(
     script
         .bind(step.at.millis())
         .bind(<&str>::from(step.transition))
-        .bind(row::json(step.transition));
+        .bind(value::json(step.transition));
     script.bind(salt.bytes().as_slice()).bind(chain.head.bytes().as_slice());
     Ok(())
 }
@@ -172,7 +139,7 @@ fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<
                  expires_at = ? WHERE call = ?",
             );
             script.bind(arguments.to_string()).bind(digest(row.schema));
-            script.bind(row.shown.as_ref().map(row::json)).bind(digest(row.digest));
+            script.bind(row.shown.as_ref().map(value::json)).bind(digest(row.digest));
             script.bind(moment(row.expires_at));
         }
         Transition::Approved { arguments, .. } => {
@@ -182,9 +149,9 @@ fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<
             );
             script
                 .bind(arguments.as_ref().map(ToString::to_string))
-                .bind(row.asked.as_ref().map(row::json));
+                .bind(row.asked.as_ref().map(value::json));
             script.bind(digest(row.digest)).bind(decided_by);
-            script.bind(row.approval.as_ref().map(row::json)).bind(row.seal.map(String::from));
+            script.bind(row.approval.as_ref().map(value::json)).bind(row.seal.map(String::from));
             script.bind(moment(row.approved_at)).bind(moment(row.expires_at));
         }
         Transition::Running { arguments, .. } => {
@@ -201,7 +168,7 @@ fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<
             script
                 .bind(arguments.as_ref().map(ToString::to_string))
                 .bind(decided_by)
-                .bind(row.outcome.as_ref().map(row::json));
+                .bind(row.outcome.as_ref().map(value::json));
             script.bind(row.effect.map(<&str>::from));
             script.bind(row.result.map(<&str>::from)).bind(moment(row.ended_at));
         }
@@ -210,7 +177,7 @@ fn write_row(script: &mut Script, row: &LedgerRow, step: &Transition) -> Result<
                 "UPDATE madang_calls SET effect = ?, resolved_by = ?, resolved_at = ? WHERE call = ?",
             );
             script.bind(row.effect.map(<&str>::from));
-            script.bind(row.resolved_by.as_ref().map(row::json)).bind(moment(row.resolved_at));
+            script.bind(row.resolved_by.as_ref().map(value::json)).bind(moment(row.resolved_at));
         }
         Transition::Revoked { .. } => {
             script
@@ -242,23 +209,4 @@ fn propose(script: &mut Script, row: &LedgerRow) -> Result<(), StoreError> {
 pub(super) fn integer(number: u64) -> Result<i64, StoreError> {
     i64::try_from(number)
         .map_err(|_| StoreError::refused(format!("the number {number} is too large")))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_known_of_a_call_is_known_of_that_call_only() {
-        let [s, t] = ["s", "t"].map(|name| SessionId::new(name).expect("a name"));
-        let [one, two] = [1, 2].map(|id| CallId::new(uuid::Uuid::from_u128(id)));
-        let transition = Transition::Revoked { by: UserId::new("kim").expect("a name") };
-        let known = CallHead { session: s.clone(), call: one, chain: ChainEnd::EMPTY, row: None };
-        let is_next = |session, call| {
-            let at = Timestamp::from_millis(1);
-            Step { session, call, at, transition: &transition }.is_next_of(Some(&known))
-        };
-        assert!(is_next(&s, one));
-        assert!(!is_next(&s, two) && !is_next(&t, one));
-    }
 }

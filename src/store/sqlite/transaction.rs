@@ -9,13 +9,8 @@ use madang_actors::{
 };
 use tokio::sync::{OwnedMutexGuard, watch};
 
-use super::{
-    error,
-    own::Own,
-    step::{self, CallHead},
-    write,
-    writer::Writer,
-};
+use super::{error, own::Own, step, write, writer::Writer};
+use crate::store::rows::step::CallHead;
 
 /// The open transaction. Unless it commits, its connection is closed, which rolls back, and the
 /// next transaction opens a fresh one.

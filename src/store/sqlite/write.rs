@@ -4,9 +4,13 @@ use super::{
     calls, delete, erase,
     error::of_write,
     own::Own,
-    read, row,
+    read,
     script::Script,
-    step::{CallHead, Step, integer, take},
+    step::{integer, take},
+};
+use crate::store::rows::{
+    step::{CallHead, Step},
+    value,
 };
 use madang_actors::{
     ledger::{SealKeys, Transition},
@@ -148,8 +152,10 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
                  VALUES (?, ?, ?, ?, ?, ?, ?)",
             );
             script.bind(session.as_str()).bind(turn.to_string()).bind(at.millis());
-            script.bind(row::json(options)).bind(options.key.as_ref().map(IdempotencyKey::as_str));
-            script.bind(text.bytes().as_slice()).bind(row::json(&Usage::default()));
+            script
+                .bind(value::json(options))
+                .bind(options.key.as_ref().map(IdempotencyKey::as_str));
+            script.bind(text.bytes().as_slice()).bind(value::json(&Usage::default()));
         }
         Write::Turn { session, turn, at, step } => {
             turn_step(script, step, *at)?;
@@ -160,8 +166,11 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
                 "UPDATE madang_turns SET ended_at = ?, ending = ?, error = ?, usage = ?, ended_behind = ? \
                  WHERE session = ? AND turn = ? AND ended_at IS NULL",
             );
-            script.bind(at.millis()).bind(<&str>::from(ending)).bind(error.as_ref().map(row::json));
-            script.bind(row::json(usage)).bind(integer(*behind)?);
+            script
+                .bind(at.millis())
+                .bind(<&str>::from(ending))
+                .bind(error.as_ref().map(value::json));
+            script.bind(value::json(usage)).bind(integer(*behind)?);
             script.bind(session.as_str()).bind(turn.to_string());
         }
         Write::Message { message, .. } if matches!(message.content, Content::ToolCall(_)) => {
@@ -177,7 +186,7 @@ fn add(script: &mut Script, write: &Write, keys: &SealKeys) -> Result<(), StoreE
                 .bind(session.as_str())
                 .bind(integer(message.seq)?)
                 .bind(message.turn.to_string());
-            script.bind(message.at.millis()).bind(row::json(&message.content));
+            script.bind(message.at.millis()).bind(value::json(&message.content));
         }
         Write::Call { .. }
         | Write::Revoke { .. }
@@ -197,7 +206,7 @@ fn turn_step(script: &mut Script, step: &TurnStep, at: Timestamp) -> Result<(), 
                 "UPDATE madang_turns SET round = round + 1, round_from = ?, usage = ?, resumes = 0 \
                  WHERE round + 1 = ? AND session = ? AND turn = ? AND ended_at IS NULL",
             );
-            script.bind(integer(*from)?).bind(row::json(usage)).bind(*round);
+            script.bind(integer(*from)?).bind(value::json(usage)).bind(*round);
         }
         TurnStep::Dismissed => {
             script.statement(
