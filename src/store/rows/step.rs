@@ -40,7 +40,8 @@ impl Step<'_> {
     /// rests.
     ///
     /// # Errors
-    /// Returns a refusal if the call cannot take this step, and that there is no randomness.
+    /// Returns a refusal if the call cannot take this step, and an error if the system has no random
+    /// bytes.
     pub(crate) fn take(
         &self,
         known: &CallHead,

@@ -11,7 +11,7 @@ use madang_actors::{
 use serde::{Serialize, de::DeserializeOwned};
 use uuid::Uuid;
 
-/// A value in the file is not as the store writes it.
+/// A value in the database is not as the store writes it.
 #[derive(Debug, thiserror::Error)]
 #[error("failed to read {what} from the database")]
 struct Unreadable {
