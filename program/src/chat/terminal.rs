@@ -92,8 +92,10 @@ pub(super) async fn run(mut talk: Talk, model: &str, toolkits: &Toolkits) -> Res
 /// Runs a line that begins with a slash as a command, and any other line as a turn.
 async fn enter(line: String, talk: &mut Talk, screen: &mut Terminal) -> Result<Next, Failure> {
     let locale = talk.locale;
+    if talk.ends_answer(line.trim()) {
+        return Ok(Next::Turn);
+    }
     let text = match line.trim() {
-        rest if talk.ends_answer(rest) => return Ok(Next::Turn),
         "" => return Ok(Next::Turn),
         "/quit" => return Ok(Next::Leave),
         "/clear" => {
