@@ -16,8 +16,8 @@ use madang_actors::{
     admission::Admission,
     ledger::{Ended, Proposal, Transition, digest, text_digest},
     port::{Transaction, TurnStep, Write},
-    protocol::{CompletionId, PromptMessage, WantedCall, prompt_entry},
-    session::{Durability, Feed, FeedBounds},
+    protocol::{CompletionId, PromptMessage, WantedCall},
+    session::{Durability, Feed, FeedBounds, prompt_entry},
     telemetry::{CallIds, CompletionSpan, ToolCallSpan, TurnSpan},
 };
 use metrics::SharedString;

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use madang_actors::{
-    protocol::{Bound, ChatMessage, Content, Imported, ImportedRole, Languages, TurnId, left_out},
+    protocol::{Bound, ChatMessage, Content, Imported, ImportedRole, Languages, TurnId},
     session::{Error, SessionRequest, ViewPage},
 };
 
@@ -142,7 +142,7 @@ impl Copied {
         if let (None, Content::User { text, .. }) = (&self.asked, &entry.content) {
             self.asked = languages.detect(text).map(|_| text.clone());
         }
-        self.left_out.extend(left_out(entry));
+        self.left_out.extend(entry.left_out());
     }
 
     /// Adds an earlier entry. Returns false if it does not fit within these bounds.

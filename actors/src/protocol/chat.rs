@@ -62,6 +62,15 @@ pub enum Content {
     Cleared,
 }
 
+impl ChatMessage {
+    /// Returns the turn whose texts the model no longer reads, if this entry says so.
+    #[must_use]
+    pub fn left_out(&self) -> Option<TurnId> {
+        let says_so = self.content == Content::Notice { notice: Notice::TurnLeftOut };
+        says_so.then_some(self.turn)
+    }
+}
+
 impl Content {
     /// Makes a message that the user typed in this chat and submitted without a key.
     #[must_use]

@@ -36,6 +36,7 @@ mod outcome;
 mod plain;
 mod problem;
 mod prompt_bytes;
+mod prompt_message;
 mod prompt_size;
 #[cfg(feature = "schema")]
 pub(crate) mod schema;
@@ -44,7 +45,6 @@ mod texts;
 mod tool_call;
 mod tool_progress;
 mod tool_spec;
-mod transcript;
 mod turn;
 mod unread_call;
 
@@ -74,6 +74,7 @@ pub use model_name::{InvalidModelName, ModelName};
 pub use outcome::{CancelReason, Metadata, ToolCancelled, ToolErr, ToolOk, ToolOutcome};
 pub use plain::{editable, is_visible, plain, quoted, quoted_up_to};
 pub use problem::{Breach, Problem};
+pub use prompt_message::PromptMessage;
 pub use prompt_size::{PromptPart, PromptSize};
 pub(crate) use storable::json_bytes;
 pub use storable::{
@@ -84,5 +85,4 @@ pub(crate) use tool_call::bytes_before_cut;
 pub use tool_call::{CallRecord, CallResult, ToolCall, WantedCall};
 pub use tool_progress::ToolProgress;
 pub use tool_spec::{EffectPolicy, SpecError, ToolSpec};
-pub use transcript::{PromptMessage, left_out, prompt, prompt_entry, visible};
 pub use turn::{Asks, OnDismiss, TurnOptions};

@@ -61,6 +61,7 @@ pub use lifecycle::{
     wake::{open, send},
 };
 pub use msg::{Outgoing, Resumption, SessionMsg};
+pub use prompt::prompt_entry;
 pub use request::{
     DismissalStored, RunningTurn, SessionRequest, SessionView, TurnEnd, TurnRequest, When,
 };

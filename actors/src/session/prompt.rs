@@ -3,11 +3,11 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use crate::protocol::{
-    ChatMessage, Content, Limits, Locale, ModelName, PromptMessage, ToolSpec, TurnId, left_out,
-    prompt_entry,
+    CallRecord, ChatMessage, Content, Limits, Locale, ModelName, PromptMessage, Text, ToolSpec,
+    TurnId, bare_envelope, call_envelope,
 };
 
-/// The prompt of a chat: the same as [`prompt`](crate::protocol::prompt) of its entries.
+/// The prompt of a chat: what the model reads of its entries since the last clearing.
 #[derive(Debug, Default)]
 pub(super) struct Prompt {
     /// Shared with the completion that reads it; as a rule that has ended when more is added.
@@ -35,7 +35,7 @@ impl Prompt {
             *self = Self { locale, model: model.cloned(), ..Self::default() };
         }
         let known = self.left_out.len();
-        self.left_out.extend(messages[self.made_of..].iter().filter_map(left_out));
+        self.left_out.extend(messages[self.made_of..].iter().filter_map(ChatMessage::left_out));
         if self.left_out.len() > known {
             // The entries of that turn are written anew, without its texts.
             self.entries = Arc::default();
@@ -59,16 +59,82 @@ impl Prompt {
     }
 }
 
+/// Returns what the model reads of one entry, or `None` for a notice and a clearing. If the entry's
+/// turn is left out, the model reads none of its text: only that there was a message, and whether
+/// each call took effect. Opaque state goes only to the model that wrote it.
+#[must_use]
+pub fn prompt_entry(
+    message: &ChatMessage,
+    is_left_out: bool,
+    model: Option<&ModelName>,
+    tools: &[ToolSpec],
+    locale: Locale,
+    limits: &Limits,
+) -> Option<PromptMessage> {
+    match &message.content {
+        Content::User { .. } if is_left_out => {
+            Some(PromptMessage::User { text: Text::LeftOut.in_locale(locale).into() })
+        }
+        Content::Model { .. } if is_left_out => None,
+        Content::ToolCall(record) if is_left_out => Some(PromptMessage::ToolCall {
+            call: record.id,
+            name: tool_of(record, tools)
+                .map_or_else(|| "unknown_tool".into(), |tool| tool.name.clone()),
+            arguments: "{}".into(),
+            envelope: bare_envelope(record).into(),
+            opaque: None,
+        }),
+        Content::User { text, .. } => Some(PromptMessage::User { text: text.clone() }),
+        Content::Model { text, .. } => Some(PromptMessage::Model { text: text.clone() }),
+        Content::ToolCall(record) => {
+            let tool = tool_of(record, tools);
+            let envelope = call_envelope(record, tool, locale, limits.max_envelope_bytes);
+            // The model reads the call that it asked for. The envelope says what the user made of
+            // it.
+            let arguments = record.asked.as_ref().unwrap_or(&record.arguments);
+            Some(PromptMessage::ToolCall {
+                call: record.id,
+                name: record.name.clone(),
+                arguments: arguments.to_string().into(),
+                envelope: envelope.into(),
+                opaque: record.opaque.clone().filter(|_| record.model.as_ref() == model),
+            })
+        }
+        Content::Notice { .. } | Content::Cleared => None,
+    }
+}
+
+fn tool_of<'a>(record: &CallRecord, tools: &'a [ToolSpec]) -> Option<&'a ToolSpec> {
+    tools.iter().find(|tool| tool.name == record.name)
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
     use uuid::Uuid;
 
     use super::*;
-    use crate::protocol::{
-        CallId, CallRecord, CallResult, Effect, Ending, Notice, Timestamp, ToolOutcome, TurnId,
-        prompt,
+    use crate::{
+        protocol::{CallId, CallResult, Effect, Ending, Notice, Timestamp, ToolOutcome},
+        session::view::visible,
     };
+
+    /// Writes the prompt of a chat anew.
+    fn prompt(
+        messages: &[ChatMessage],
+        model: Option<&ModelName>,
+        tools: &[ToolSpec],
+        locale: Locale,
+        limits: &Limits,
+    ) -> Vec<PromptMessage> {
+        let visible = visible(messages);
+        let left_out: BTreeSet<TurnId> = visible.iter().filter_map(ChatMessage::left_out).collect();
+        let read = |message: &ChatMessage| {
+            let is_left_out = left_out.contains(&message.turn);
+            prompt_entry(message, is_left_out, model, tools, locale, limits)
+        };
+        visible.iter().filter_map(read).collect()
+    }
 
     fn chat() -> Vec<ChatMessage> {
         let at = Timestamp::from_millis(1);

@@ -1,6 +1,6 @@
 //! A page of a chat: the entries that a view has, bounded in bytes. Pure.
 
-use crate::protocol::{ChatMessage, json_bytes, visible};
+use crate::protocol::{ChatMessage, Content, json_bytes};
 
 /// Selects the entries of a chat that a view has. They end with the last one, or before an entry of
 /// an earlier page.
@@ -54,6 +54,15 @@ impl ViewPage {
         }
         begin
     }
+}
+
+/// Returns the entries since the last clearing, which are what a person sees.
+pub(super) fn visible(messages: &[ChatMessage]) -> &[ChatMessage] {
+    let begin = messages
+        .iter()
+        .rposition(|message| message.content == Content::Cleared)
+        .map_or(0, |mark| mark + 1);
+    &messages[begin..]
 }
 
 #[cfg(test)]
