@@ -1,7 +1,11 @@
 //! What the rows of a store mean, whichever database has them.
 //!
-//! `value` converts between values and the texts, numbers and bytes of columns. `step` computes what a
-//! step of a call adds to the ledger. Neither knows a database; each store reads and writes its rows.
+//! A row has [`columns`], and `chat` and `ledger` read values from them. `value` converts between values
+//! and the texts, numbers and bytes of columns. `step` computes what a step of a call adds to the ledger.
+//! None of them knows a database; each store makes its statements, and reads and writes its rows.
 
+pub(crate) mod chat;
+pub(crate) mod columns;
+pub(crate) mod ledger;
 pub(crate) mod step;
 pub(crate) mod value;

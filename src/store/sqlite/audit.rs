@@ -3,19 +3,22 @@
 use std::collections::BTreeSet;
 
 use madang_actors::{
-    ledger::{ChainEnd, Link},
-    port::{Damaged, LedgerRow, SessionLedger, StoreError},
-    protocol::{CallId, SessionId},
+    ledger::ChainEnd,
+    port::{Damaged, SessionLedger, StoreError},
+    protocol::SessionId,
 };
-use sqlx::{SqliteConnection, sqlite::SqliteRow};
+use sqlx::SqliteConnection;
 
 use super::{
     SqliteStore,
     read::all,
-    row::{self, column},
     schema::{self, SchemaFault},
 };
-use crate::store::rows::value;
+use crate::store::rows::{
+    chat::owner,
+    ledger::{audited_call, audited_link, chain_end, entry_of_call},
+    value,
+};
 
 impl SqliteStore {
     /// Lists the sessions of which any table has a row, in the order of their ids.
@@ -70,48 +73,23 @@ async fn read(
                FROM madang_sessions WHERE session = $1";
     let of_session = |sql: &'static str| sqlx::query(sql).bind(session.as_str());
     let its = all(db, of_session(its)).await?;
-    let end = its.first().map(row::chain_end).transpose()?;
+    let end = its.first().map(chain_end).transpose()?;
     let damaged = |_| Damaged { what: "the row of the session".to_owned() };
-    let owner = its.first().map(|row| row::owner(row).map_err(damaged));
+    let owner = its.first().map(|row| owner(row).map_err(damaged));
     let links = "SELECT * FROM madang_transitions WHERE session = $1 ORDER BY position";
     let links = all(db, of_session(links)).await?;
-    let links: Vec<_> = links.iter().zip(1..).map(|(row, position)| link(row, position)).collect();
+    let links: Vec<_> =
+        links.iter().zip(1..).map(|(row, position)| audited_link(row, position)).collect();
     let calls = "SELECT * FROM madang_calls WHERE session = $1 ORDER BY number";
     let calls = all(db, of_session(calls)).await?;
-    let calls: Vec<_> = calls.iter().map(call).collect();
+    let calls: Vec<_> = calls.iter().map(audited_call).collect();
     let entries = "SELECT seq, call FROM madang_messages WHERE session = $1 AND call IS NOT NULL";
     let entries = all(db, of_session(entries)).await?;
-    let entries: BTreeSet<_> = entries.iter().map(entry).collect::<Result<_, _>>()?;
+    let entries: BTreeSet<_> = entries.iter().map(entry_of_call).collect::<Result<_, _>>()?;
     if end.is_none() && links.is_empty() && calls.is_empty() {
         return Ok(None);
     }
     let end = end.unwrap_or(ChainEnd::EMPTY);
     let session = session.clone();
     Ok(Some(SessionLedger { session, links, end, calls, owner, entries }))
-}
-
-/// Reads the link at this position, and requires each byte to be as the store writes it.
-fn link(row: &SqliteRow, position: i64) -> Result<Link, Damaged> {
-    let as_written = || -> Result<Option<Link>, StoreError> {
-        let (stored, text): (i64, &str) = (column(row, "position")?, column(row, "transition")?);
-        let link = row::link(row)?;
-        let is_same = link.as_ref().is_some_and(|link| {
-            stored == position
-                && value::json(&link.transition) == text
-                && column::<&str>(row, "step")
-                    .is_ok_and(|step| step == <&str>::from(&link.transition))
-        });
-        Ok(link.filter(|_| is_same))
-    };
-    let damaged = || Damaged { what: format!("transition {position}") };
-    as_written().ok().flatten().ok_or_else(damaged)
-}
-
-fn call(row: &SqliteRow) -> Result<LedgerRow, Damaged> {
-    let id = column::<&str>(row, "call").unwrap_or("without an id");
-    row::call(row).ok().flatten().ok_or_else(|| Damaged { what: format!("the row of call {id}") })
-}
-
-fn entry(row: &SqliteRow) -> Result<(u64, CallId), StoreError> {
-    Ok((value::number(column(row, "seq")?, "seq")?, value::call_id(column(row, "call")?)?))
 }

@@ -10,8 +10,8 @@ use tracing::error;
 use super::{
     own::Own,
     read::{all, one},
-    row::{self, column},
 };
+use crate::store::rows::{columns::Columns, ledger::call_as_far_as_readable};
 
 /// Lists the calls that a filter selects.
 pub(super) async fn read(
@@ -32,8 +32,8 @@ pub(super) async fn read(
         let mut query = query(own, "*", filter, behind, missing);
         let rows = all(own.db, query.build()).await?;
         for row in &rows {
-            behind = Some(column(row, "number")?);
-            match row::call_as_far_as_readable(row) {
+            behind = Some(row.integer("number")?);
+            match call_as_far_as_readable(row) {
                 Ok(call) => calls.extend(call),
                 // A list over all chats skips a row without ids. A question about one chat or call
                 // fails instead of missing the row.
@@ -41,7 +41,7 @@ pub(super) async fn read(
                     if filter.session.is_none()
                         && !matches!(filter.calls, SelectedCalls::One(_)) =>
                 {
-                    let call: Result<&str, _> = column(row, "call");
+                    let call = row.text("call");
                     error!(number = ?behind, ?call, %cause, "a row of the ledger cannot be read");
                 }
                 Err(cause) => return Err(cause),
@@ -70,8 +70,7 @@ async fn fitting(
         + coalesce(octet_length(outcome), 0) AS bytes";
     let mut query = query(own, BYTES, filter, behind, limit);
     let rows = all(own.db, query.build()).await?;
-    let bytes = |row| column::<i64>(row, "bytes");
-    let bytes = rows.iter().map(bytes).collect::<Result<Vec<_>, _>>()?;
+    let bytes = rows.iter().map(|row| row.integer("bytes")).collect::<Result<Vec<_>, _>>()?;
     Ok(filter.fitting(bytes.into_iter().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))))
 }
 
@@ -131,5 +130,5 @@ async fn number(own: &mut Own<'_>, filter: &LedgerFilter, call: CallId) -> Resul
     let mut query = query(own, "*", &this, None, None);
     let row = one(own.db, query.build()).await?;
     let row = row.ok_or_else(|| StoreError::refused(format!("there is no call {call}")))?;
-    column(&row, "number")
+    row.integer("number")
 }

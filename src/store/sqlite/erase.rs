@@ -6,8 +6,8 @@ use madang_actors::{
 };
 use sqlx::{SqliteConnection, sqlite::SqliteRow};
 
-use super::{own::Own, read::all, row::column};
-use crate::store::rows::value;
+use super::{own::Own, read::all};
+use crate::store::rows::{columns::Columns, value};
 
 /// The temporary chats that have a text or a title.
 const TEMPORARY: &str = "SELECT its.session, its.user FROM madang_sessions AS its \
@@ -44,8 +44,8 @@ pub(super) async fn temporary(
 ) -> Result<Vec<TemporaryChat>, StoreError> {
     let chat = |row: &SqliteRow| {
         Ok(TemporaryChat {
-            session: value::session(column(row, "session")?)?,
-            user: value::user(column(row, "user")?)?,
+            session: value::session(row.text("session")?)?,
+            user: value::user(row.text("user")?)?,
         })
     };
     let most = i64::try_from(most).unwrap_or(i64::MAX);

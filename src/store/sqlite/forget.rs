@@ -10,12 +10,8 @@ use madang_actors::{
 use sqlx::{ConnectOptions, Connection, SqliteConnection, sqlite::SqliteConnectOptions};
 use uuid::Uuid;
 
-use super::{
-    own::Own,
-    read::all,
-    row::{self, column},
-};
-use crate::store::rows::value;
+use super::{own::Own, read::all};
+use crate::store::rows::{columns::Columns, ledger, value};
 
 /// The sessions that are being erased, with the entries of their transcripts.
 const SESSIONS: &str = "SELECT its.session, count(entry.call) AS calls, count(entry.content) AS messages \
@@ -65,9 +61,9 @@ pub(super) async fn erase_listed(
             id: Uuid::now_v7(),
             by: by.cloned(),
             at,
-            calls: value::number(column(session, "calls")?, "calls")?,
-            messages: value::number(column(session, "messages")?, "messages")?,
-            hashes: hashes.remove(column::<&str>(session, "session")?).unwrap_or_default(),
+            calls: session.number("calls")?,
+            messages: session.number("messages")?,
+            hashes: hashes.remove(session.text("session")?).unwrap_or_default(),
             seal: None,
         };
         forgotten.sessions += 1;
@@ -95,8 +91,8 @@ async fn hashes(own: &mut Own<'_>) -> Result<BTreeMap<String, Vec<Digest>>, Stor
     let links = sqlx::query(own.sql(HASHES));
     let mut hashes: BTreeMap<String, Vec<Digest>> = BTreeMap::new();
     for link in &all(own.db, links).await? {
-        let hash = value::digest(column(link, "hash")?)?;
-        hashes.entry(column(link, "session")?).or_default().push(hash);
+        let hash = value::digest(link.bytes("hash")?)?;
+        hashes.entry(link.text("session")?.to_owned()).or_default().push(hash);
     }
     Ok(hashes)
 }
@@ -133,7 +129,7 @@ async fn run(own: &mut Own<'_>, sql: &str, of: Option<&Forget>) -> Result<u64, S
 /// Reads the records of erased chains.
 pub(super) async fn erased(db: &mut SqliteConnection) -> Result<Vec<ErasedChain>, StoreError> {
     let chains = sqlx::query("SELECT * FROM madang_erased ORDER BY id");
-    all(db, chains).await?.iter().map(row::erased).collect()
+    all(db, chains).await?.iter().map(ledger::erased).collect()
 }
 
 /// Rewrites the database and empties the log. SQLite leaves deleted bytes in free pages, and older

@@ -14,9 +14,9 @@
 //!   turns facts into a `script` of statements, and `step` writes a call's step, a link of the chain.
 //! - Lending: `authorizer` keeps a borrower to its own tables, `cut_off` interrupts it after its
 //!   deadline, and `savepoint` is a part that it may undo.
-//! - Reading: `readers` lends connections that cannot write, and `read` and `row` turn rows into
-//!   values. `calls` selects from the ledger, `session_list` lists a user's chats, and `audit`
-//!   reads for an audit.
+//! - Reading: `readers` lends connections that cannot write, `read` asks the questions of the port,
+//!   and `row` gives `store::rows` the columns of what comes back. `calls` selects from the ledger,
+//!   `session_list` lists a user's chats, and `audit` reads for an audit.
 //! - Erasing: `erase` removes the texts of a temporary chat, and `forget` removes a user.
 //!
 //! Invariants:

@@ -1,12 +1,12 @@
 //! Answers questions from rows. Each question is one statement, so that it sees a single moment.
 
 use madang_actors::{
-    ledger::{ChainEnd, Link, SealError, SealKeys},
+    ledger::{ChainEnd, Link},
     port::{
-        InterruptedSession, Owner, PartSize, SessionRow, StoreError, StoredSession, StoredTurn,
-        SubmittedTurn, TranscriptPart, TranscriptRow, UnfinishedPart,
+        InterruptedSession, PartSize, StoreError, StoredSession, StoredTurn, SubmittedTurn,
+        TranscriptPart, UnfinishedPart,
     },
-    protocol::{ChatMessage, IdempotencyKey, SessionId, Timestamp, TurnId, UserId},
+    protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
 use sqlx::{
     Sqlite, SqliteConnection,
@@ -14,11 +14,11 @@ use sqlx::{
     sqlite::{SqliteArguments, SqliteRow},
 };
 
-use super::{
-    own::Own,
-    row::{self, column},
+use super::own::Own;
+use crate::store::rows::{
+    chat::{self, NotTheOwner},
+    ledger,
 };
-use crate::store::rows::value;
 
 /// Reads the owner of a session.
 pub(super) async fn owner(
@@ -37,35 +37,7 @@ pub(super) async fn owner_by_seal(
     let sql = "SELECT user AS owner, opened_at, seal AS owner_seal FROM madang_sessions WHERE session = $1";
     let query = sqlx::query(own.sql(sql)).bind(session.as_str());
     let found = one(own.db, query).await?;
-    found.map(|found| sealed_owner(&found, session, own.keys)).transpose()
-}
-
-/// Reads the owner in a row if its seal fits: a write into the table makes no user the owner of
-/// another's chat. A store without keys is read-only, and reads the owner unchecked.
-pub(super) fn sealed_owner(
-    row: &SqliteRow,
-    session: &SessionId,
-    keys: &SealKeys,
-) -> Result<Result<UserId, NotTheOwner>, StoreError> {
-    let Owner { user, opened_at, seal } = row::owner(row)?;
-    if !keys.is_empty() {
-        let checked = keys.check_owner(session, &user, opened_at, seal.as_ref());
-        if let Err(cause) = checked {
-            return Ok(Err(NotTheOwner { session: session.clone(), cause }));
-        }
-    }
-    Ok(Ok(user))
-}
-
-/// The seal does not confirm the owner of a session.
-#[derive(Debug, thiserror::Error)]
-#[error(
-    "the owner of session {session} is not the user that opened it, as far as the seal keys tell"
-)]
-pub(super) struct NotTheOwner {
-    session: SessionId,
-    #[source]
-    cause: SealError,
+    found.map(|found| chat::sealed_owner(&found, session, own.keys)).transpose()
 }
 
 /// Reads a session with its transcript.
@@ -89,19 +61,7 @@ pub(super) async fn session(
          WHERE s.session = $1 ORDER BY m.seq",
     );
     let rows = all(own.db, query.bind(session.as_str())).await?;
-    let Some(first) = rows.first() else { return Ok(None) };
-    let user = sealed_owner(first, session, own.keys)?.map_err(StoreError::unavailable)?;
-    let opened_at = Timestamp::from_millis(column(first, "opened_at")?);
-    let open_turn = row::open_turn(first)?;
-    let mut messages = Vec::with_capacity(rows.len());
-    let mut last_seq = value::number(column(first, "erased_to")?, "erased_to")?;
-    for row in &rows {
-        let Some(seq) = column::<Option<i64>>(row, "message_seq")? else { continue };
-        last_seq = value::number(seq, "seq")?;
-        messages.extend(entry(row, last_seq)?);
-    }
-    let row = SessionRow { session: session.clone(), user, opened_at, last_seq };
-    Ok(Some(StoredSession { row, messages, open_turn }))
+    chat::session(&rows, session, own.keys)
 }
 
 /// Counts the bytes of an entry in the store.
@@ -147,19 +107,9 @@ pub(super) async fn transcript(
         .bind(most(size.numbers))
         .bind(most(size.bytes));
     let rows = all(db, query).await?;
-    let row = |row: &SqliteRow| -> Result<TranscriptRow, StoreError> {
-        let seq = value::number(column(row, "message_seq")?, "seq")?;
-        let language = column::<Option<&str>>(row, "language")?.map(value::language).transpose()?;
-        let ended_at = column::<Option<i64>>(row, "turn_ended_at")?.map(Timestamp::from_millis);
-        let behind = column::<Option<i64>>(row, "ended_behind")?;
-        let is_here = behind.is_some_and(|behind| u64::try_from(behind) == Ok(seq));
-        let end = ended_at.zip(row::turn_end(row)?).filter(|_| is_here);
-        let bytes = usize::try_from(column::<i64>(row, "entry_bytes")?).unwrap_or(usize::MAX);
-        Ok(TranscriptRow { seq, bytes, message: entry(row, seq)?, language, end })
-    };
     let mut part = UnfinishedPart::of(size);
     for found in &rows {
-        if !part.take(row(found)?) {
+        if !part.take(chat::transcript_row(found)?) {
             break;
         }
     }
@@ -175,14 +125,7 @@ pub(super) async fn interrupted(
          JOIN madang_sessions AS s ON s.session = t.session \
          WHERE t.ended_at IS NULL ORDER BY t.began_at, t.session",
     );
-    let interrupted = |row: &SqliteRow| {
-        Ok(InterruptedSession {
-            session: value::session(column(row, "session")?)?,
-            user: value::user(column(row, "user")?)?,
-            turn: value::turn(column(row, "turn")?)?,
-        })
-    };
-    all(db, query).await?.iter().map(interrupted).collect()
+    all(db, query).await?.iter().map(chat::interrupted).collect()
 }
 
 /// Finds the turn that was submitted with a key.
@@ -195,7 +138,7 @@ pub(super) async fn submitted(
         "SELECT turn, text, ending, error, usage FROM madang_turns WHERE session = $1 AND key = $2",
     );
     let query = query.bind(session.as_str()).bind(key.as_str());
-    one(db, query).await?.as_ref().map(row::submitted).transpose()
+    one(db, query).await?.as_ref().map(chat::submitted).transpose()
 }
 
 /// Reads a turn, and the number of its first entry.
@@ -210,17 +153,7 @@ pub(super) async fn turn(
          ended_behind, ending, error, usage FROM madang_turns WHERE session = $1 AND turn = $2",
     );
     let query = query.bind(session.as_str()).bind(turn.to_string());
-    one(db, query).await?.as_ref().map(row::stored_turn).transpose()
-}
-
-/// Reads an entry of the transcript: its own content, or its call once the call has ended.
-fn entry(row: &SqliteRow, seq: u64) -> Result<Option<ChatMessage>, StoreError> {
-    let Some(content) = column::<Option<&str>>(row, "content")? else {
-        return Ok(row::call_as_far_as_readable(row)?.and_then(|call| call.entry()));
-    };
-    let turn = value::turn(column(row, "message_turn")?)?;
-    let at = Timestamp::from_millis(column(row, "at")?);
-    Ok(Some(ChatMessage { seq, turn, at, content: row::content(row, content, seq) }))
+    one(db, query).await?.as_ref().map(chat::stored_turn).transpose()
 }
 
 /// Reads the links of a session's chain, and the end that the session's row states.
@@ -235,9 +168,9 @@ pub(super) async fn links(
     );
     let rows = all(db, query.bind(session.as_str())).await?;
     let Some(first) = rows.first() else { return Ok((Vec::new(), ChainEnd::EMPTY)) };
-    let end = row::chain_end(first)?;
+    let end = ledger::chain_end(first)?;
     let links =
-        rows.iter().filter_map(|row| row::link(row).transpose()).collect::<Result<_, _>>()?;
+        rows.iter().filter_map(|row| ledger::link(row).transpose()).collect::<Result<_, _>>()?;
     Ok((links, end))
 }
 

@@ -4,18 +4,17 @@ use std::collections::HashMap;
 
 use madang_actors::{
     port::{SearchPage, SearchQuery, SessionCursor, StoreError, UnfinishedSearch},
-    protocol::{ChatMessage, SessionId, Timestamp, UserId},
+    protocol::{ChatMessage, SessionId, UserId},
 };
 use sqlx::sqlite::SqliteRow;
 use tracing::error;
 
-use super::{
-    own::Own,
-    read,
-    row::{self, column},
-    session_list,
+use super::{own::Own, read, session_list};
+use crate::store::rows::{
+    chat::{content, sealed_owner},
+    columns::Columns,
+    value,
 };
-use crate::store::rows::value;
 
 /// How many chats are read at once.
 const CHATS_AT_ONCE: u32 = 64;
@@ -102,24 +101,24 @@ async fn next_chats(
     let query = query.bind(CHATS_AT_ONCE);
     let rows = read::all(own.db, query).await?;
     let chat = |row: &SqliteRow| -> Result<SessionCursor, StoreError> {
-        let session = value::session(column(row, "session")?)?;
+        let session = value::session(row.text("session")?)?;
         // If another program changed the owner of a session to this user, it is not this user's.
-        read::sealed_owner(row, &session, own.keys)?.map_err(StoreError::unavailable)?;
-        Ok(SessionCursor::new(Timestamp::from_millis(column(row, "last_at")?), session))
+        sealed_owner(row, &session, own.keys)?.map_err(StoreError::unavailable)?;
+        Ok(SessionCursor::new(row.moment("last_at")?, session))
     };
     let mut next = NextChats { chats: Vec::with_capacity(rows.len()), rest: None };
     for row in &rows {
         match chat(row) {
             Ok(chat) => next.chats.push(chat),
             Err(cause) => {
-                let session: Result<&str, _> = column(row, "session");
+                let session = row.text("session");
                 let cause = &cause as &dyn std::error::Error;
                 error!(?session, cause, "a chat is not searched");
             }
         }
     }
     if let Some(last) = rows.last().filter(|_| rows.len() == CHATS_AT_ONCE as usize) {
-        next.rest = Some((column(last, "last_at")?, column(last, "session")?));
+        next.rest = Some((last.integer("last_at")?, last.text("session")?.to_owned()));
     }
     Ok(next)
 }
@@ -145,14 +144,14 @@ async fn entries(
         .bind(user.as_str())
         .bind(ENTRIES_AT_ONCE);
     let rows = read::all(own.db, query).await?;
-    let seq = |row: &SqliteRow| value::number(column(row, "seq")?, "seq");
+    let seq = |row: &SqliteRow| row.number("seq");
     let text = |row: &SqliteRow| -> Result<Option<(ChatMessage, usize)>, StoreError> {
-        let Some(content) = column::<Option<&str>>(row, "content")? else { return Ok(None) };
+        let Some(text) = row.maybe_text("content")? else { return Ok(None) };
         let seq = seq(row)?;
-        let turn = value::turn(column(row, "turn")?)?;
-        let at = Timestamp::from_millis(column(row, "at")?);
-        let entry = ChatMessage { seq, turn, at, content: row::content(row, content, seq) };
-        Ok(Some((entry, content.len())))
+        let turn = value::turn(row.text("turn")?)?;
+        let at = row.moment("at")?;
+        let entry = ChatMessage { seq, turn, at, content: content(row, text, seq) };
+        Ok(Some((entry, text.len())))
     };
     let last = rows.last().filter(|_| rows.len() == ENTRIES_AT_ONCE as usize);
     Ok(Entries {

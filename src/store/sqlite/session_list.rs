@@ -1,18 +1,14 @@
 //! Lists the chats of a user, newest first, without reading their transcripts.
 
 use madang_actors::{
-    port::{SessionPage, SessionSummary, StoreError, session_title},
-    protocol::{Content, EventCursor, SessionId, Timestamp, UserId},
+    port::{SessionPage, SessionSummary, StoreError},
+    protocol::{SessionId, UserId},
 };
-use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
+use sqlx::{QueryBuilder, Sqlite};
 use tracing::error;
 
-use super::{
-    own::Own,
-    read,
-    row::{self, column},
-};
-use crate::store::rows::value;
+use super::{own::Own, read};
+use crate::store::rows::{chat::summary, columns::Columns};
 
 /// A page of sessions from the index. Each of the joins and subqueries finds one row by an index.
 ///
@@ -62,11 +58,11 @@ pub(super) async fn read(
         let mut query = query(own, user, before.take(), missing);
         let rows = read::all(own.db, query.build()).await?;
         for row in &rows {
-            before = Some((column(row, "last_at")?, column(row, "session")?));
-            match summary(own, row) {
+            before = Some((row.integer("last_at")?, row.text("session")?.to_owned()));
+            match summary(row, own.keys) {
                 Ok(summary) => summaries.push(summary),
                 Err(cause) => {
-                    let session: Result<&str, _> = column(row, "session");
+                    let session = row.text("session");
                     let cause = &cause as &dyn std::error::Error;
                     error!(?session, cause, "a chat is not listed");
                 }
@@ -87,7 +83,7 @@ pub(super) async fn one(
     let mut query = QueryBuilder::new(own.sql(SESSIONS).0);
     query.push_bind(user.as_str()).push(" AND its.session = ").push_bind(session.as_str());
     let row = read::one(own.db, query.build()).await?;
-    row.map(|row| summary(own, &row)).transpose()
+    row.map(|row| summary(&row, own.keys)).transpose()
 }
 
 /// Makes the query for the chats after a moment and an id.
@@ -106,38 +102,4 @@ pub(super) fn query(
     query.push(" ORDER BY its.last_at DESC, its.session DESC LIMIT ");
     query.push_bind(i64::try_from(limit).unwrap_or(i64::MAX));
     query
-}
-
-fn summary(own: &Own<'_>, row: &SqliteRow) -> Result<SessionSummary, StoreError> {
-    let session = value::session(column(row, "session")?)?;
-    // If another program changed the owner of a session to this user, it is not this user's.
-    read::sealed_owner(row, &session, own.keys)?.map_err(StoreError::unavailable)?;
-    let last = match column::<Option<i64>>(row, "last_seq")? {
-        None => EventCursor::START,
-        Some(seq) => EventCursor::of_entry(value::number(seq, "seq")?),
-    };
-    Ok(SessionSummary {
-        session,
-        opened_at: Timestamp::from_millis(column(row, "opened_at")?),
-        last_at: Timestamp::from_millis(column(row, "last_at")?),
-        last: if column(row, "is_ended")? { last.end() } else { last },
-        title: title(row)?,
-        open_turn: column::<Option<&str>>(row, "open_turn")?.map(value::turn).transpose()?,
-        waits: column(row, "waits")?,
-    })
-}
-
-fn title(row: &SqliteRow) -> Result<String, StoreError> {
-    if let Some(given) = column(row, "given_title")? {
-        return Ok(given);
-    }
-    let Some(content) = column::<Option<&str>>(row, "content")? else { return Ok(String::new()) };
-    let seq = value::number(column(row, "first_seq")?, "seq")?;
-    Ok(match row::content(row, content, seq) {
-        Content::User { text, .. } => session_title(&text),
-        Content::Model { .. }
-        | Content::ToolCall(_)
-        | Content::Notice { .. }
-        | Content::Cleared => String::new(),
-    })
 }

@@ -1,7 +1,8 @@
 //! Writes a step of a call: a link of its session's chain, and the new state of its row.
 
-use super::{calls, error, own::Own, row, script::Script};
+use super::{calls, error, own::Own, script::Script};
 use crate::store::rows::{
+    ledger,
     step::{CallHead, Step, Taken},
     value,
 };
@@ -81,8 +82,8 @@ pub(super) fn head(
         let cause = std::error::Error::source(&cause).map(ToString::to_string).unwrap_or_default();
         StoreError::refused(format!("where the call stands is not known: {cause}"))
     };
-    let chain = row::chain_end(found).map_err(unknown)?;
-    let row: Option<LedgerRow> = row::call(found).map_err(unknown)?;
+    let chain = ledger::chain_end(found).map_err(unknown)?;
+    let row: Option<LedgerRow> = ledger::call(found).map_err(unknown)?;
     if row.as_ref().is_some_and(|row| row.session != *session) {
         return Err(StoreError::refused(format!("call {call} belongs to another session")));
     }
