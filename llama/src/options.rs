@@ -87,8 +87,8 @@ impl LlamaOptions {
     /// the graphics card's if it keeps layers. This default is at least 4,096 and at most 32,768,
     /// because a processor takes minutes to read more.
     #[must_use]
-    pub fn context_tokens(mut self, tokens: u32) -> Self {
-        self.context_tokens = Some(tokens);
+    pub fn context_tokens(mut self, tokens: impl Into<Option<u32>>) -> Self {
+        self.context_tokens = tokens.into();
         self
     }
 

@@ -81,8 +81,7 @@ impl Model {
     }
 
     fn remote(name: &RemoteName, remote: &Remote) -> Result<Self, Failure> {
-        let options = remote_options(name, remote.url.as_ref());
-        let options = remote.thinking.into_iter().fold(options, RemoteOptions::thinking_tokens);
+        let options = remote_options(name, remote.url.as_ref()).thinking_tokens(remote.thinking);
         let options = remote.context.into_iter().fold(options, RemoteOptions::context_tokens);
         let model = RemoteModel::new(options.key_from_env()).map_err(Failure::of)?;
         let name = Some(name.name()).filter(|name| ModelName::new(&**name).is_ok());
@@ -213,7 +212,7 @@ pub(crate) fn tuned(options: LlamaOptions, tuning: Tuning) -> LlamaOptions {
     let flash = tuning.flash_attention.map(|switch| switch == Switch::On);
     let options = flash.into_iter().fold(options, LlamaOptions::flash_attention);
     let options = tuning.gpu_layers.into_iter().fold(options, LlamaOptions::gpu_layers);
-    tuning.context_tokens.into_iter().fold(options, LlamaOptions::context_tokens)
+    options.context_tokens(tuning.context_tokens)
 }
 
 pub(crate) fn read_script(path: &Path) -> Result<ScriptedModel, Failure> {

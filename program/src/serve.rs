@@ -266,7 +266,7 @@ fn options(
             options.suggestions(language, prompts.into_iter().map(|prompt| prompt.says))
         },
     );
-    let options = wanted.public_url.iter().cloned().fold(options, ServerOptions::public_url);
+    let options = options.public_url(wanted.public_url.clone());
     let options = wanted.allow_origin.iter().cloned().fold(options, ServerOptions::allow_origin);
     let options = match (&wanted.assets, wanted.has_no_page) {
         (Some(folder), _) => options.assets(folder),
@@ -279,8 +279,7 @@ fn options(
         let scopes = asked.map(|asked| asked.iter().copied().collect());
         return Ok((scopes.into_iter().fold(options, ServerOptions::open_scopes), None));
     }
-    let options = wanted.jwt.issuer().into_iter().fold(options, ServerOptions::jwt);
-    let options = options.token_file(tokens);
+    let options = options.jwt(wanted.jwt.issuer()).token_file(tokens);
     // Whom it is for is said, so a token of the program's own would be one more than wanted.
     if wanted.tokens.is_some() || wanted.jwt.issuer().is_some() {
         return Ok((options, None));

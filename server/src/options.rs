@@ -130,8 +130,8 @@ impl ServerOptions {
     /// Accepts the users of an issuer of JWTs.
     #[cfg(feature = "jwt")]
     #[must_use]
-    pub fn jwt(mut self, issuer: JwtIssuer) -> Self {
-        self.jwt = Some(issuer);
+    pub fn jwt(mut self, issuer: impl Into<Option<JwtIssuer>>) -> Self {
+        self.jwt = issuer.into();
         self
     }
 
@@ -161,8 +161,8 @@ impl ServerOptions {
 
     /// Sets the public address of this server, such as that of a proxy with TLS in front of it.
     #[must_use]
-    pub fn public_url(mut self, url: WebOrigin) -> Self {
-        self.public_url = Some(url);
+    pub fn public_url(mut self, url: impl Into<Option<WebOrigin>>) -> Self {
+        self.public_url = url.into();
         self
     }
 

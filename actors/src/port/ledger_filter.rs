@@ -90,8 +90,8 @@ impl LedgerFilter {
     /// match. It must be of the filter's user and session, or the reading is
     /// [refused](super::StoreError::Refused).
     #[must_use]
-    pub fn after(self, call: CallId) -> Self {
-        Self { after: Some(call), ..self }
+    pub fn after(self, call: impl Into<Option<CallId>>) -> Self {
+        Self { after: call.into(), ..self }
     }
 
     /// Leaves out all but the first `limit` of them.

@@ -25,8 +25,8 @@ impl ViewPage {
 
     /// Returns the page before this entry, which is the first of a later page.
     #[must_use]
-    pub const fn before(self, entry: u64) -> Self {
-        Self { before: entry, ..self }
+    pub fn before(self, entry: impl Into<Option<u64>>) -> Self {
+        Self { before: entry.into().unwrap_or(u64::MAX), ..self }
     }
 
     /// Returns the entries of the page, and the number of the first if earlier ones are left out.

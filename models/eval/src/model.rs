@@ -47,7 +47,7 @@ impl Model {
 fn remote(name: &RemoteName, wanted: &ModelChoice) -> Result<Model, Failure> {
     let options = RemoteOptions::new(name.provider, &*name.model);
     let options = wanted.remote_url.iter().fold(options, RemoteOptions::url);
-    let options = wanted.remote_thinking.into_iter().fold(options, RemoteOptions::thinking_tokens);
+    let options = options.thinking_tokens(wanted.remote_thinking);
     let options = wanted.remote_context.into_iter().fold(options, RemoteOptions::context_tokens);
     let model = RemoteModel::new(options.key_from_env()).map_err(Failure::of)?;
     Ok(Model { model: Arc::new(model), system: Some(SYSTEM) })
@@ -57,7 +57,7 @@ fn remote(name: &RemoteName, wanted: &ModelChoice) -> Result<Model, Failure> {
 fn local(wanted: &ModelChoice) -> Result<Model, Failure> {
     let tuned = |options| {
         let options = wanted.gpu_layers.into_iter().fold(options, LlamaOptions::gpu_layers);
-        wanted.context.into_iter().fold(options, LlamaOptions::context_tokens)
+        options.context_tokens(wanted.context)
     };
     Ok(match &wanted.model {
         Some(path) if wanted.is_demonstration => {

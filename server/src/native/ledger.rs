@@ -117,8 +117,7 @@ pub(super) async fn page(
     query: &Query,
 ) -> Result<LedgerPage, Problem> {
     let after = query.place::<Uuid>("after")?.map(CallId::new);
-    let filter = after.into_iter().fold(filter, LedgerFilter::after);
-    match read(shared, &filter, query.limit(shared.limits.max_page)?).await {
+    match read(shared, &filter.after(after), query.limit(shared.limits.max_page)?).await {
         Err(StoreError::Refused { .. }) => Err(Problem::unknown_place("?after")),
         page => Ok(page?),
     }

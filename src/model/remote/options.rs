@@ -68,8 +68,8 @@ impl RemoteOptions {
     /// Lets the model think first, in at most this many tokens. Anthropic and Gemini count them.
     /// Ollama only turns thinking on or off. Other servers decide themselves.
     #[must_use]
-    pub fn thinking_tokens(mut self, tokens: u32) -> Self {
-        self.thinking_tokens = Some(tokens);
+    pub fn thinking_tokens(mut self, tokens: impl Into<Option<u32>>) -> Self {
+        self.thinking_tokens = tokens.into();
         self
     }
 
