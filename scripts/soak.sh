@@ -4,12 +4,17 @@
 # usage: scripts/soak.sh [--kills N] [--keys N] [--clients N] [--trials N] [--seeds N]
 #                        [--turns N] [--runs N] [--sessions N] [--seed N]
 #        scripts/soak.sh --mutants FOLDER [SHARD/SHARDS]
+#        scripts/soak.sh --lines [TEXT]
 set -eu
 cd "$(dirname "$0")/.."
 
 if [ "${1:-}" = --mutants ]; then
     shift
     exec scripts/mutants.sh "$@"
+fi
+if [ "${1:-}" = --lines ]; then
+    shift
+    exec scripts/lines.sh "$@"
 fi
 # Random cases, many times as many as in `make test`. The seed is printed, so that they can be tried again.
 export PROPTEST_RNG_SEED=${PROPTEST_RNG_SEED:-$RANDOM$RANDOM} PROPTEST_CASES=${PROPTEST_CASES:-2000}
