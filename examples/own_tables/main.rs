@@ -1,6 +1,6 @@
-//! An application's own tables in the file that Madang has. It shows their migrations, and a tool
-//! that writes them in the transaction in which its call is recorded. It shows also a write of the
-//! application in the same queue, and plain sqlx that reads beside.
+//! An application's own tables in the file of Madang's store. Shows their migrations, a tool that
+//! writes to them in the transaction that records its call, a write of the application in the same
+//! queue, and plain sqlx that reads the file.
 
 #![expect(clippy::print_stdout, reason = "an example talks to its reader")]
 
@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use sqlx::{ConnectOptions, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions};
 
-/// The application's own migrations. They are made with the store's, and counted in a table of
-/// their own.
+/// The application's own migrations. They run with those of the store, and are recorded in a table
+/// of their own.
 static MIGRATIONS: Migrator = sqlx::migrate!("examples/own_tables/migrations");
 
 #[derive(Deserialize, JsonSchema)]
@@ -35,8 +35,8 @@ struct Added {
     known_already: Vec<String>,
 }
 
-/// What it writes, and that it was called, are committed together. A title that cannot be added is
-/// undone alone.
+/// Its writes and the record of its call are committed together. If a title cannot be added, only
+/// that title is undone.
 async fn add_books(
     books: AddBooks,
     db: &mut SqliteConnection,
@@ -82,7 +82,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let session = runtime.user("kim")?.session("books").await?;
     println!("{}", session.send("토지랑 채식주의자 적어줘").await?.text().await?);
 
-    // The application writes, too: through the one writer, so that the database is never busy.
+    // The application writes through the same writer, so the database is never busy.
     let finished = "토지";
     let changed = runtime
         .transaction(async move |db: &mut SqliteConnection| -> sqlx::Result<u64> {
@@ -92,17 +92,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .await?;
     println!("{changed} book finished");
 
-    // What it gives up is undone alone.
+    // If a transaction fails, only that transaction is undone.
     let failed = runtime.transaction(async |db: &mut SqliteConnection| -> sqlx::Result<()> {
         sqlx::query("DELETE FROM books").execute(&mut *db).await?;
         insert(db, "토지").await?;
         insert(db, "토지").await
     });
     if let Err(TransactionError::Failed(error)) = failed.await {
-        println!("given up, and nothing is lost: {error}");
+        println!("the transaction failed, and nothing is lost: {error}");
     }
 
-    // Reading beside it needs nothing of Madang.
+    // Another connection can read the file without Madang.
     let mut db = SqliteConnectOptions::new().filename(&path).read_only(true).connect().await?;
     let books: Vec<(String, bool)> =
         sqlx::query_as("SELECT title, finished FROM books ORDER BY id").fetch_all(&mut db).await?;

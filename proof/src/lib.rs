@@ -1,5 +1,5 @@
-//! The proofs of Madang's promise, for tests only; CONTRIBUTING tells how they are used, and
-//! `docs/proof.md` what they found.
+//! Tests that Madang's promise about tool calls holds under faults. An application can run them
+//! with its own tools and its own store.
 //!
 //! A driver disturbs a [`workload`] of people with plans, a model that follows the plans, and tools
 //! that leave traces. The [`oracle`] records, outside of the store, what people were told and what
