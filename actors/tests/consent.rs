@@ -97,7 +97,7 @@ fn is_unsealed(taken: Result<(), StoreError>) -> bool {
 }
 
 #[test]
-fn an_approval_is_sealed_when_it_is_written_when_it_is_used_and_when_another_rests_on_it() {
+fn an_approval_is_sealed_when_written_when_used_and_when_another_rests_on_it() {
     let said = shown("Save?", "Saves.");
     let one = digest_of(1, &said);
     let two = digest_of(2, &said);

@@ -184,7 +184,7 @@ fn a_list_inside_of_an_entry_says_how_many_entries_are_missing() {
 }
 
 #[test]
-fn of_a_tool_that_is_read_on_by_an_offset_the_envelope_says_where_the_next_part_begins() {
+fn the_envelope_of_a_tool_read_on_by_an_offset_says_where_the_next_part_begins() {
     let of = |parameters: Value| ToolSpec::new("list", "Lists.", parameters);
     let paged = of(json!({ "type": "object", "properties": { "offset": { "type": "integer" } } }));
     let whole = of(json!({ "type": "object" }));

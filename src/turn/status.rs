@@ -64,8 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_running_turn_goes_from_its_first_event_to_the_last_one_told_or_to_the_first_where_that_is_not_told()
-     {
+    fn a_running_turn_goes_from_its_first_event_to_the_last_told_or_else_to_the_first() {
         for (told, last) in [("5.2", "6"), ("6", "6"), ("8", "8")] {
             let [told, last] = [told, last].map(|cursor| cursor.parse().unwrap());
             let running = RunningTurn { last: told, approval_request: None };

@@ -354,8 +354,7 @@ async fn where_no_person_can_be_asked_the_turn_goes_on_without() {
 }
 
 #[tokio::test]
-async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_keep_the_order_of_the_calls()
-{
+async fn readers_of_one_completion_run_side_by_side_and_their_outcomes_stay_in_order() {
     let (model, mut script) = model_pair();
     let test = TestRuntime::new(model).await;
     let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();

@@ -130,8 +130,7 @@ async fn dismissed_while_a_handler_runs_its_row_commits_and_its_result_is_discar
 }
 
 #[tokio::test]
-async fn dismissed_while_a_handler_runs_the_calls_behind_it_do_not_begin_and_the_model_is_told_of_each()
- {
+async fn a_dismissal_lets_no_call_behind_a_running_one_begin_and_the_model_hears_of_each() {
     let mut scene = Scene::new().await;
     let turn = scene.ask(OnDismiss::Stop).await;
     let calls = ["slow_note", "note", "save"].map(|name| wanted(name, &json!({ "name": name })));

@@ -234,7 +234,7 @@ impl Drawn {
 }
 
 #[test]
-fn what_the_schema_of_any_type_accepts_the_type_reads_and_what_it_writes_its_schema_accepts() {
+fn each_type_reads_what_its_schema_accepts_and_its_schema_accepts_what_it_writes() {
     let (registry, all) = all();
     let counts = std::cell::Cell::new((0_u32, 0_u32, 0_u32));
     let config = ProptestConfig { cases: 20_000, failure_persistence: None, ..Default::default() };

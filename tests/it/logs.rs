@@ -254,7 +254,7 @@ async fn panics_and_fails_with_the_hook() {
 }
 
 #[test]
-fn the_stack_of_a_panic_and_of_a_failing_handler_is_logged_though_no_variable_asks_for_it() {
+fn a_panic_and_a_failing_handler_log_their_stack_though_no_variable_asks_for_it() {
     let said = says();
     for (what, function) in [("a panic", "here_it_panics"), ("a handler failed", "here_it_fails")] {
         let (_, behind) = said.split_once(what).unwrap_or_else(|| panic!("{what}: {said}"));

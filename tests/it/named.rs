@@ -43,7 +43,7 @@ async fn transcript(test: &TestRuntime, session: &str) -> Vec<(u64, String)> {
 }
 
 #[tokio::test]
-async fn a_call_stands_behind_the_last_entry_of_its_session_and_the_chat_goes_on_behind_it() {
+async fn a_call_stands_behind_the_last_entry_of_its_session_and_the_chat_goes_on_after_it() {
     let test = TestRuntime::new(says(&["Hello.", "Noted."])).await;
     let session = test.runtime.user("kim").unwrap().session("s").await.unwrap();
     let mut heard = session.subscribe();

@@ -219,7 +219,7 @@ fn changes() -> Vec<(String, String)> {
 }
 
 #[test]
-fn each_line_that_enforces_a_promise_stands_there_and_has_a_test_and_what_takes_its_place() {
+fn each_line_that_enforces_a_promise_stands_there_and_has_a_test_and_a_replacement() {
     let page = read("docs/internals/where.md");
     let sources: Vec<String> = files(".rs").into_iter().map(read).collect();
     let mut rows = Vec::new();

@@ -80,8 +80,7 @@ async fn a_reader_goes_on_where_it_was_after_a_restart_and_over_what_is_not_in_m
 }
 
 #[tokio::test]
-async fn after_a_restart_the_cursor_of_another_feed_counts_as_what_is_stored_and_messages_have_their_keys()
- {
+async fn after_a_restart_a_cursor_of_another_feed_counts_as_stored_and_messages_have_keys() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("readers.db");
     let first = runtime(&path).await;

@@ -66,8 +66,7 @@ fn tools() -> [Arc<dyn Tool>; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn what_was_refused_behind_a_handler_that_blocks_is_not_there_when_it_ends_nor_after_a_start()
-{
+async fn what_is_refused_behind_a_blocking_handler_stays_away_after_its_end_and_a_start() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let sent = Arc::new(AtomicUsize::new(0));

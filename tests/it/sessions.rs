@@ -107,8 +107,7 @@ impl Chats {
 }
 
 #[tokio::test]
-async fn a_users_chats_are_read_in_pages_whose_positions_hold_within_one_moment_and_after_a_restart()
- {
+async fn a_users_chats_have_pages_whose_positions_hold_in_one_moment_and_after_a_restart() {
     let mut chats = Chats::new().await;
     for name in ["d", "a", "e", "b", "c"] {
         chats.talk("kim", name, &format!(" {name}\n is \t said ")).await;

@@ -127,8 +127,7 @@ async fn a_turn_runs_waits_for_a_person_and_ends_and_says_so_each_time() {
 }
 
 #[tokio::test]
-async fn an_ended_turn_is_told_of_a_sleeping_session_without_waking_it_and_an_unknown_turn_is_none()
-{
+async fn an_ended_turn_is_told_without_waking_its_session_and_an_unknown_turn_is_none() {
     let mut scene = Scene::new(MemoryStore::new()).await;
     let turn = scene.session.send("hi").await.unwrap();
     let id = turn.id();

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn a_decision_is_the_same_only_from_its_user_about_what_was_shown_with_all_that_it_says() {
+    fn a_decision_is_the_same_only_from_its_user_on_what_was_shown_with_all_it_says() {
         let lee = UserId::new("lee").unwrap();
         let shown = digest_of(&arguments());
         let all = table().map(|(decision, ..)| decision);

@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_of_a_loaded_chat_wait_for_the_calls_before_them_that_go_on_and_for_nothing_else() {
+    fn entries_of_a_loaded_chat_wait_only_for_the_calls_before_them_that_go_on() {
         // 2 and 5 are calls that go on, 4 was reserved and never stored.
         let mut chat = Chat::load(vec![user(1), user(3), user(6)], 6, [2, 5].into());
         let seqs = |chat: &Chat| chat.messages().iter().map(|m| m.seq).collect::<Vec<_>>();
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_comes_behind_a_number_that_was_never_stored_is_shown_though_that_was_the_last_one() {
+    fn what_follows_a_number_that_was_never_stored_is_shown_though_it_was_the_last_one() {
         // 2 is a call that goes on, 3 was reserved and never stored.
         let mut chat = Chat::load(vec![user(1)], 3, [2].into());
         assert_eq!(chat.arrived(user(2)).len(), 1);

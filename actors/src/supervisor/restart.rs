@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_was_stopped_is_forgotten_and_one_that_failed_or_was_killed_comes_back() {
+    fn a_stopped_child_is_forgotten_and_one_that_failed_or_was_killed_comes_back() {
         let mut restarts = Restarts::new(Policy::Permanent, 8, Duration::from_secs(60));
         let now = Instant::now();
         let at_once = Verdict::Restart { after: Duration::ZERO };

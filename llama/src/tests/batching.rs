@@ -212,7 +212,7 @@ async fn no_choice_of_bounds_reaches_an_abort() {
 }
 
 #[tokio::test]
-async fn with_two_threads_a_long_prompt_is_read_by_the_prefill_worker_unless_that_is_not_wanted() {
+async fn with_two_threads_the_prefill_worker_reads_a_long_prompt_unless_it_is_not_wanted() {
     // One core has no halves.
     let may_split = std::thread::available_parallelism().unwrap().get() > 1;
     for (prefill_context_tokens, parts) in [(None, may_split), (Some(0), false)] {

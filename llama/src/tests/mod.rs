@@ -228,7 +228,7 @@ async fn endless_babble_ends_at_its_bound() {
 }
 
 #[tokio::test]
-async fn a_model_that_only_repeats_itself_is_stopped_and_says_so_and_what_it_said_stays_seen() {
+async fn a_model_that_repeats_itself_is_stopped_and_says_so_and_what_it_said_stays_seen() {
     let circle = TinyModel::saying(&[("\n", "a"), ("a", "b"), ("b", "c"), ("c", "a")]);
     let model = LlamaModel::load(LlamaOptions::from_bytes("tiny", circle.bytes())).unwrap();
     let streamed = Arc::new(Mutex::new(String::new()));

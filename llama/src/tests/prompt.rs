@@ -136,7 +136,7 @@ fn everything_that_others_wrote_is_untrusted() {
 }
 
 #[test]
-fn a_turn_without_an_answer_and_a_call_before_any_question_are_no_chat_that_a_template_refuses() {
+fn no_template_refuses_a_turn_without_an_answer_or_a_call_before_any_question() {
     let call = &chat()[2];
     for messages in [
         vec![user("one"), user("two")],

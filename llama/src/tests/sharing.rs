@@ -183,8 +183,7 @@ async fn of_system_texts_that_begin_alike_nothing_is_shared() {
 }
 
 #[tokio::test]
-async fn what_is_shared_is_the_system_text_and_the_tools_with_all_that_the_template_writes_around_them()
- {
+async fn users_share_the_system_text_and_tools_with_all_the_template_writes_around_them() {
     let mut users = Users::new(options(&TinyModel::new()));
     let first = users.asks("kim", "hello").await;
     let second = users.asks("lee", "hello").await;

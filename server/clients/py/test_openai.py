@@ -97,7 +97,7 @@ class OpenAITest(ServerTest):
         self.assertEqual(server.chats(), [chat])
         self.assertEqual(server.stored(chat), ["user: once", "model: only once"])
 
-    def test_a_request_that_is_tried_again_after_kill_9_joins_the_turn_of_the_next_server(self):
+    def test_a_request_tried_again_after_kill_9_joins_the_turn_of_the_next_server(self):
         server = self.serve([LONG])
         client = self.client(server, max_retries=5)
         with ThreadPoolExecutor(1) as pool:
@@ -144,7 +144,7 @@ class OpenAITest(ServerTest):
         expected += ["user: message 3", "model: 셋", "user: message 4", "model: 넷", "user: message 5", "model: 다섯"]
         self.assertEqual(server.stored(chat), expected)
 
-    def test_a_destructive_call_reaches_no_person_unless_the_client_names_a_person_elsewhere(self):
+    def test_a_destructive_call_reaches_no_person_unless_the_client_names_one_elsewhere(self):
         server = self.serve([calls(ADD), says("못 했어요"), calls(ADD), says("했어요")])
         client = self.client(server)
         alone = client.chat.completions.create(model="any", messages=[user("add it")])

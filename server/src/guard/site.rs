@@ -193,8 +193,7 @@ mod tests {
 
     #[cfg(feature = "mcp")]
     #[test]
-    fn its_names_are_those_of_listeners_and_the_public_url_and_origins_also_those_that_are_allowed()
-    {
+    fn its_names_are_of_listeners_and_the_public_url_and_its_origins_also_those_allowed() {
         let site = Site {
             public: Some(origin("https://chat.example.org")),
             listeners: vec![OwnPort { port: 8_137, is_https: false }].into(),

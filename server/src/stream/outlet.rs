@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_body_waits_while_its_user_has_too_many_bytes_and_breaks_off_where_none_are_read() {
+    async fn a_body_waits_while_its_user_has_too_many_bytes_and_breaks_off_if_none_are_read() {
         let reader = kim(10_000);
         let long = || Bytes::from(vec![b'x'; 6_000]);
         let body = || {

@@ -258,7 +258,7 @@ async fn a_decision_with_parts_of_another_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_decision_of_which_the_store_does_not_tell_whether_it_counts_is_found_out_by_its_call() {
+async fn the_call_tells_whether_a_decision_counts_where_the_store_does_not_tell() {
     let store = MemoryStore::new();
     let script = [ScriptedCompletion::call("delete_note", &json!({}))];
     let test = Setup::over(ScriptedModel::repeating(script), store.clone())

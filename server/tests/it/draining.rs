@@ -88,7 +88,7 @@ async fn a_call_that_runs_commits_its_reader_hears_it_and_the_next_server_goes_o
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_is_dismissed_while_its_call_runs_to_its_end_and_the_next_server_does_not_go_on() {
+async fn a_turn_dismissed_as_its_call_runs_to_its_end_does_not_go_on_in_the_next_server() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("chats.db");
     let store = async || SqliteStore::open(&path).await.unwrap();

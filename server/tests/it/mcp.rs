@@ -157,7 +157,7 @@ async fn what_is_no_message_of_the_protocol_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_begins_before_its_end_and_a_client_that_leaves_ends_no_handler_that_has_begun() {
+async fn an_answer_begins_before_its_end_and_a_client_that_leaves_ends_no_running_handler() {
     let gate = Gate::new();
     let slow = FakeTool::write("slow").gate(&gate);
     let runs = slow.runs();

@@ -56,8 +56,7 @@ async fn a_router_in_another_application_streams_as_well() {
 }
 
 #[tokio::test]
-async fn a_turn_whose_reader_leaves_before_the_first_byte_is_dismissed_where_the_server_is_told_so()
-{
+async fn a_turn_whose_reader_leaves_before_any_byte_is_dismissed_if_the_server_is_told_so() {
     let (server, mut script) = server(OnDisconnect::Dismiss).await;
     let mut router = server.router();
     answer(&mut router, "/v1/sessions", Some(r#"{"id":"native"}"#)).await;

@@ -94,7 +94,7 @@ fn what_is_asked_waits_for_the_child_and_for_a_permit() {
 }
 
 #[test]
-fn a_death_ends_what_was_shown_and_asks_the_rest_again_one_at_a_time_before_all_others() {
+fn a_death_ends_what_was_shown_and_asks_the_rest_again_one_by_one_before_all_others() {
     check(
         "starts
          ask 1 a

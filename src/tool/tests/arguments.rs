@@ -5,7 +5,7 @@ use madang_actors::registry::unwind;
 use super::*;
 
 #[test]
-fn arguments_that_fit_the_schema_but_not_the_type_are_a_validation_error_before_anything_runs() {
+fn arguments_that_fit_the_schema_but_not_the_type_are_invalid_before_anything_runs() {
     let tool = registered(transactional("add", "Adds.", add));
     assert!(tool.validate(json!({ "row": "a", "times": 255 })).is_ok());
 

@@ -125,7 +125,7 @@ macro_rules! store_contract {
             a_part_of_a_transcript_is_bounded_in_bytes,
             a_users_chats_are_listed_newest_first_in_pages_of_any_size,
             a_session_is_listed_from_the_first_message_of_its_user_on,
-            a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_and_never_back,
+            a_chat_moves_to_the_front_by_user_messages_and_ends_of_turns_and_never_back,
             a_chat_is_titled_by_the_first_text_since_its_last_clearing,
             a_chat_has_the_title_that_its_user_gave_it,
             a_chats_cursor_stands_behind_its_last_event,

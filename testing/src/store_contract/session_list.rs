@@ -126,7 +126,7 @@ pub async fn a_session_is_listed_from_the_first_message_of_its_user_on(store: &d
 
 /// Messages of the user and ends of turns move a chat to the front. A clock that was set back moves
 /// none.
-pub async fn a_chat_moves_to_the_front_by_its_user_s_messages_and_ends_of_turns_and_never_back(
+pub async fn a_chat_moves_to_the_front_by_user_messages_and_ends_of_turns_and_never_back(
     store: &dyn Store,
 ) {
     written(store, &[chat_at("a", "kim", 10), chat_at("b", "kim", 20)].concat()).await;

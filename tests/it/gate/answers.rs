@@ -152,7 +152,7 @@ async fn the_user_changes_the_arguments_and_everybody_is_told_of_it() {
 }
 
 #[tokio::test]
-async fn an_edit_that_does_not_fit_is_refused_with_its_problems_and_the_question_stays_open() {
+async fn an_edit_that_does_not_fit_is_refused_with_problems_and_the_question_stays_open() {
     let mut gate = Gate::new().await;
     let turn = gate.turn(&[("save", named("a"))]).await;
     let request = gate.approval_request().await;

@@ -34,7 +34,7 @@ fn cut_off_at_the_gate(world: &World, names: &[&str]) {
 }
 
 #[test]
-fn a_handler_outside_the_store_that_was_cut_off_goes_to_the_person_and_is_not_run_again() {
+fn a_cut_off_handler_outside_the_store_goes_to_the_person_and_is_not_run_again() {
     let world = World::new();
     cut_off_at_the_gate(&world, &["slow_mail"]);
     let mut life = world.start();
@@ -122,7 +122,7 @@ fn a_transaction_that_was_cut_off_left_nothing_and_its_row_is_written_once() {
 }
 
 #[test]
-fn a_transaction_that_was_approved_and_cut_off_runs_on_the_same_approval_without_a_question() {
+fn an_approved_transaction_that_was_cut_off_runs_on_its_approval_without_a_question() {
     let world = World::new();
     cut_off_at_the_gate(&world, &["slow_save"]);
     assert!(world.notes().is_empty());
@@ -149,7 +149,7 @@ fn a_transaction_that_was_approved_and_cut_off_runs_on_the_same_approval_without
 }
 
 #[test]
-fn of_several_calls_those_that_ended_stay_and_those_that_had_not_begun_go_on_under_their_ids() {
+fn of_several_calls_those_that_ended_stay_and_those_not_begun_go_on_under_their_ids() {
     let world = World::new();
     let names = ["note", "slow_mail", "look", "mail"];
     let mut life = world.start();
@@ -206,8 +206,7 @@ fn a_reading_handler_that_was_cut_off_reads_again() {
 }
 
 #[test]
-fn a_turn_that_was_dismissed_before_the_crash_begins_nothing_more_and_the_next_says_what_was_done()
-{
+fn a_turn_dismissed_before_a_crash_begins_no_more_and_the_next_says_what_was_done() {
     let world = World::new();
     let mut life = world.start();
     life.run(async |life| {

@@ -185,8 +185,7 @@ fn check(world: &World, life: &mut Life, image: usize) {
 }
 
 #[test]
-fn a_turn_that_is_cut_off_behind_any_commit_comes_to_the_same_end_and_so_does_one_that_is_cut_off_twice()
- {
+fn a_turn_cut_off_behind_any_commit_comes_to_the_same_end_also_when_cut_off_twice() {
     let world = World::new();
     let (mut life, images) = lives_on(&world, true);
     check(&world, &mut life, usize::MAX);

@@ -40,7 +40,7 @@ fn cut_off_at_a_request(world: &World) -> ApprovalRequest {
 }
 
 #[test]
-fn the_request_of_a_session_that_sleeps_since_a_crash_is_in_the_inbox_and_can_be_decided() {
+fn the_request_of_a_session_asleep_since_a_crash_is_in_the_inbox_and_can_be_decided() {
     let world = World::new();
     let asked = cut_off_at_a_request(&world);
     let mut life = world.start();
@@ -82,7 +82,7 @@ fn resuming_what_was_open_fills_an_inbox_that_is_open_already() {
 }
 
 #[test]
-fn requests_of_turns_without_room_stand_in_the_inbox_and_their_chats_are_seen_and_dismissed() {
+fn requests_of_turns_without_room_are_in_the_inbox_and_chats_are_seen_and_dismissed() {
     let mut world = World::new();
     let mut life = world.start();
     life.run(async |life| {

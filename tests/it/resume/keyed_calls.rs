@@ -35,8 +35,7 @@ fn repeated(world: &World, tool: &str) -> CallReport {
 }
 
 #[test]
-fn a_call_that_was_cut_off_while_its_handler_wrote_elsewhere_is_told_as_unknown_and_never_run_again()
- {
+fn a_call_cut_off_as_its_handler_wrote_elsewhere_is_told_as_unknown_and_never_rerun() {
     let world = World::new();
     let mut life = world.start();
     let id = life.run(async |life| {

@@ -125,7 +125,7 @@ fn a_question_is_open_again_only_for_the_rest_of_its_time() {
 }
 
 #[test]
-fn an_approval_that_was_not_used_in_time_runs_nothing_and_is_told_apart_from_silence() {
+fn an_approval_not_used_in_time_runs_nothing_and_is_told_apart_from_silence() {
     let mut world = World::new();
     let mut life = world.start();
     life.run(async |life| {
@@ -152,7 +152,7 @@ fn an_approval_that_was_not_used_in_time_runs_nothing_and_is_told_apart_from_sil
 }
 
 #[test]
-fn arguments_that_the_person_typed_run_once_after_a_crash_between_the_approval_and_the_run() {
+fn arguments_that_a_person_typed_run_once_after_a_crash_between_approval_and_run() {
     let letter = |to: &str| json!({ "to": to });
     let send = |user: &str, to: &str| {
         let call = Call::new(UserId::new(user).unwrap(), "slow_send", letter(to).to_string());

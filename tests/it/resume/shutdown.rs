@@ -156,7 +156,7 @@ fn while_handlers_finish_chats_are_read_and_turns_dismissed_and_nothing_begins()
 }
 
 #[test]
-fn a_reader_that_comes_while_a_runtime_ends_hears_nothing_before_a_call_that_goes_on() {
+fn a_reader_that_comes_as_a_runtime_ends_hears_nothing_before_a_call_that_goes_on() {
     let world = World::new();
     let mut life = world.start();
     life.run(async |life| {

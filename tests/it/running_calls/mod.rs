@@ -234,8 +234,7 @@ async fn a_dismissed_call_that_has_not_begun_does_not_run() {
 }
 
 #[tokio::test]
-async fn a_handler_that_has_begun_commits_though_its_call_is_dismissed_and_its_result_is_discarded()
-{
+async fn a_running_handler_commits_though_its_call_is_dismissed_and_its_result_discarded() {
     for tool in ["note", "mail"] {
         let calls = Calls::new().await;
         let running = calls.begin(keyed(tool)).await;

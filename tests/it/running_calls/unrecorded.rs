@@ -96,7 +96,7 @@ async fn the_call_of_a_key_whose_end_was_not_recorded_is_what_the_ledger_says() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_whose_end_the_store_did_not_take_ends_in_the_ledger_when_the_store_is_back() {
+async fn a_call_whose_end_a_store_did_not_take_ends_in_the_ledger_when_the_store_is_back() {
     let fails = Fails::default();
     let calls = Calls::on(SteppedStore::new(MemoryStore::new(), fails.clone())).await;
     let session = SessionId::new("s").unwrap();

@@ -174,7 +174,7 @@ async fn every_text_of_arguments_has_its_end_and_every_row_can_be_read() {
 }
 
 #[tokio::test]
-async fn of_arguments_that_are_too_long_each_store_has_the_beginning_and_the_outcome_says_so() {
+async fn of_too_long_arguments_each_store_has_the_beginning_and_the_outcome_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("app.db");
     let sqlite = SqliteStore::open(&path)

@@ -211,7 +211,7 @@ async fn two_adds_at_the_same_moment_cannot_both_take_the_last_place() {
 }
 
 #[tokio::test]
-async fn a_chat_that_adds_a_habit_leaves_a_row_where_it_was_approved_and_none_where_it_was_not() {
+async fn a_chat_that_adds_a_habit_leaves_a_row_if_it_was_approved_and_none_if_it_was_not() {
     for (decision, rows, effect) in
         [(Decision::Approve, 1, "committed"), (Decision::Deny, 0, "none")]
     {

@@ -114,7 +114,7 @@ async fn an_approval_waits_for_a_permit_no_longer_than_it_counts() {
 /// Without the dispatcher's own look at the time the store still refuses, and a transactional
 /// handler is undone.
 #[tokio::test]
-async fn an_approval_that_expires_while_the_handler_runs_in_the_transaction_leaves_nothing() {
+async fn an_approval_that_expires_while_a_handler_runs_in_the_transaction_leaves_nothing() {
     let gate = Gate::new();
     let tool = FakeTool::destructive_transactional("save").gate(&gate);
     let change = |limits: &mut Limits| {

@@ -232,7 +232,7 @@ async fn a_call_that_goes_on_waits_for_its_permit_and_a_new_one_is_refused() {
 }
 
 #[tokio::test]
-async fn a_yes_that_was_told_to_count_is_run_though_the_turn_stops_while_it_waits_for_its_permit() {
+async fn a_yes_told_to_count_is_run_though_the_turn_stops_while_it_waits_for_its_permit() {
     let gate = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();

@@ -168,8 +168,7 @@ async fn a_late_reader_whose_call_the_ledger_has_is_recorded_with_its_real_end()
 }
 
 #[tokio::test]
-async fn what_a_lost_call_did_is_unknown_only_where_its_handler_had_begun_and_could_leave_a_trace()
-{
+async fn a_lost_call_has_an_unknown_effect_only_if_it_had_begun_and_could_leave_a_trace() {
     let tools = [
         FakeTool::read("read"),
         FakeTool::read_store("look"),
@@ -264,7 +263,7 @@ impl Tool for Endless {
 }
 
 #[tokio::test]
-async fn a_reader_gives_its_connection_back_at_its_deadline_though_the_store_takes_nothing() {
+async fn a_reader_returns_its_connection_at_its_deadline_though_the_store_takes_nothing() {
     let (sender, _heard) = mpsc::channel(1);
     let spec = ToolSpec::new("look", "Looks.", json!({ "type": "object" }));
     let spec = spec.effect(EffectPolicy::Read).timeout(SHORT);

@@ -184,8 +184,7 @@ async fn a_question_expires_and_too_many_are_refused() {
 }
 
 #[tokio::test]
-async fn dismissed_before_the_answer_it_is_not_run_and_dismissed_after_the_beginning_it_is_discarded()
- {
+async fn a_call_dismissed_before_its_answer_is_not_run_and_once_begun_it_is_discarded() {
     for mode in [OnDismiss::Stop, OnDismiss::Finish] {
         let gate = Gate::new();
         let tools = [FakeTool::destructive("mail"), FakeTool::write("post").gate(&gate)];
@@ -314,8 +313,7 @@ async fn a_call_that_lost_its_actors_is_resolved_by_what_the_ledger_knows() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_a_permit_of_its_tool_does_not_begin_for_a_closed_screen_nor_for_a_runtime_that_ends()
- {
+async fn a_call_that_waits_for_a_permit_does_not_begin_once_its_screen_or_runtime_closes() {
     let gate = Gate::new();
     let tool = FakeTool::write("mail").gate(&gate).with_spec(|spec| spec.max_concurrent(1));
     let runs = tool.runs();

@@ -106,7 +106,7 @@ async fn what_waits_for_the_transaction_does_not_begin_for_a_turn_that_is_over()
 }
 
 #[tokio::test]
-async fn a_yes_waits_for_the_next_start_where_the_runtime_closes_before_it_gets_the_transaction() {
+async fn a_yes_waits_for_the_next_start_if_the_runtime_closes_before_its_transaction() {
     let (test, mut call) = waiting(EffectPolicy::Destructive, CancelCause::Suspended).await;
     let decided = call.next().await;
     assert!(matches!(decided, DispatcherEvent::ApprovalEnded { .. }), "{decided:?}");
@@ -117,7 +117,7 @@ async fn a_yes_waits_for_the_next_start_where_the_runtime_closes_before_it_gets_
 }
 
 #[tokio::test]
-async fn a_yes_that_was_told_to_count_is_run_though_its_turn_ends_before_it_gets_the_transaction() {
+async fn a_yes_told_to_count_is_run_though_its_turn_ends_before_it_gets_the_transaction() {
     let (test, mut call) = waiting(EffectPolicy::Destructive, Dismissed(OnDismiss::Stop)).await;
     assert_eq!(kind(&call.end().await), "discarded, Committed");
     test.at_rest().await;
@@ -131,7 +131,7 @@ async fn what_waits_for_the_transaction_gets_it_in_a_turn_that_goes_on_without_i
 }
 
 #[tokio::test]
-async fn slow_work_before_the_transaction_that_passes_its_deadline_has_done_nothing_and_says_so() {
+async fn slow_work_that_passes_its_deadline_before_the_transaction_says_it_did_nothing() {
     let mut tool = Slow::new(EffectPolicy::Write);
     tool.spec = tool.spec.timeout(SHORT);
     let test = TestRuntime::of(tool).await;

@@ -96,8 +96,7 @@ async fn waiting_for_a_resource_takes_no_permit_of_the_tool() {
 }
 
 #[tokio::test]
-async fn a_call_that_waits_for_its_resource_does_not_begin_for_a_closed_screen_nor_for_a_runtime_that_ends()
- {
+async fn a_call_waiting_for_its_resource_does_not_begin_once_its_screen_or_runtime_closes() {
     let gate = Gate::new();
     let tool = FakeTool::write("mail").resource(named).gate(&gate);
     let runs = tool.runs();

@@ -104,7 +104,7 @@ async fn a_tool_that_looks_before_it_is_asked_about_says_what_it_saw() {
 }
 
 #[tokio::test]
-async fn of_a_tool_that_cannot_look_or_does_not_say_that_it_does_the_question_says_its_name() {
+async fn the_question_says_the_name_of_a_tool_that_cannot_look_or_does_not_say_it_does() {
     let general = Text::RunTool("wipe").in_locale(Locale::EN);
     assert_eq!(said(Looks(Bare::new(None))).await, general);
     assert_eq!(said(Bare::new(Some("Deletes 3 pages."))).await, general);

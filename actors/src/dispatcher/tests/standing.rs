@@ -55,7 +55,7 @@ async fn allow_always(test: &TestRuntime, mut call: OneCall) -> OneCall {
 }
 
 #[tokio::test]
-async fn a_standing_approval_covers_its_tool_on_its_resource_in_its_session_as_often_as_it_says() {
+async fn a_standing_approval_covers_its_tool_resource_and_session_as_often_as_it_says() {
     let tools = ["mail", "wipe"].map(|name| FakeTool::destructive(name).resource(named));
     let test = runtime_with(|limits| limits.max_standing_uses = 2, tools.into()).await;
     let first = allow_always(&test, test.begin("mail", r#"{"to":"kim"}"#).await).await;
@@ -98,8 +98,7 @@ async fn a_standing_approval_without_a_resource_covers_no_call_on_one() {
 }
 
 #[tokio::test]
-async fn an_approval_of_another_session_or_tool_does_not_stand_before_the_one_that_covers_the_call()
-{
+async fn an_approval_of_another_session_or_tool_does_not_hide_one_that_covers_the_call() {
     let tools = ["mail", "wipe"].map(FakeTool::destructive);
     let test = runtime_with(|_| {}, tools.into()).await;
     allow_always(&test, test.begin("wipe", "{}").await).await;
@@ -116,7 +115,7 @@ async fn an_approval_of_another_session_or_tool_does_not_stand_before_the_one_th
 }
 
 #[tokio::test]
-async fn an_approval_on_another_resource_does_not_stand_before_the_one_that_covers_the_call() {
+async fn an_approval_on_another_resource_does_not_hide_the_one_that_covers_the_call() {
     let tool = FakeTool::destructive("mail").resource(named);
     let test = runtime_with(|_| {}, vec![tool]).await;
     let kim = r#"{"to":"kim"}"#;

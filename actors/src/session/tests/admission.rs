@@ -67,7 +67,7 @@ async fn the_session_that_has_rested_longest_makes_room_for_another() {
 }
 
 #[tokio::test]
-async fn a_session_in_a_turn_is_not_put_to_sleep_and_a_caller_without_a_permit_is_told_which() {
+async fn a_session_in_a_turn_stays_awake_and_a_caller_without_a_permit_is_told_which() {
     let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let [busy, other] = [runtime.slot("busy").await, runtime.slot("other").await];
@@ -231,7 +231,7 @@ async fn a_session_that_is_flooded_refuses_what_it_cannot_come_to_and_never_a_di
 }
 
 #[tokio::test]
-async fn a_user_with_too_many_awake_gives_up_an_own_session_and_a_full_runtime_any_session() {
+async fn a_user_with_too_many_awake_loses_an_own_session_and_a_full_runtime_any_session() {
     let limits =
         Limits { max_awake_sessions: 4, max_awake_sessions_per_user: 2, ..Limits::default() };
     let (runtime, _script) = by_hand_with(limits, []).await;
@@ -256,7 +256,7 @@ async fn a_user_with_too_many_awake_gives_up_an_own_session_and_a_full_runtime_a
 }
 
 #[tokio::test(start_paused = true)]
-async fn turns_that_go_on_after_a_crash_wait_for_their_permits_however_long_and_none_is_lost() {
+async fn turns_that_go_on_after_a_crash_wait_for_permits_however_long_and_none_is_lost() {
     for of_turns in [true, false] {
         let mut limits = Limits::default();
         *(if of_turns { &mut limits.max_running_turns } else { &mut limits.max_awake_sessions }) =

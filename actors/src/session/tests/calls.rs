@@ -167,7 +167,7 @@ async fn a_call_beyond_the_bound_runs_nothing_after_a_restart_either() {
 }
 
 #[tokio::test]
-async fn what_has_not_begun_does_not_begin_at_shutdown_also_where_a_turn_outlives_its_screen() {
+async fn no_call_begins_at_shutdown_even_where_a_turn_outlives_its_screen() {
     for is_asked_to_close in [true, false] {
         let ((model, mut script), gate) = (model_pair(), Gate::new());
         let one = FakeTool::write("one").gate(&gate);
@@ -252,8 +252,7 @@ impl Tool for Looks {
 }
 
 #[tokio::test]
-async fn in_a_turn_that_outlives_its_screen_only_handlers_that_ran_then_are_told_of_the_dismissal()
-{
+async fn if_a_turn_outlives_its_screen_only_handlers_that_ran_then_hear_of_the_dismissal() {
     let (model, mut script) = model_pair();
     let gate = Gate::new();
     let told = Arc::new(Mutex::new(Vec::new()));

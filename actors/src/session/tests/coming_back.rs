@@ -145,7 +145,7 @@ async fn by_the_bare_cursor_progress_is_told_again() {
 }
 
 #[tokio::test]
-async fn a_reader_that_comes_back_to_a_ring_that_has_forgotten_hears_so_and_reads_what_is_stored() {
+async fn a_reader_that_comes_back_to_a_ring_that_forgot_hears_so_and_reads_what_is_stored() {
     let runtime = runtime(2).await;
     let slot = runtime.slot("s").await;
     let mut reader = Reader::new(&runtime, &slot);

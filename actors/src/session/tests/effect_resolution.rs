@@ -212,7 +212,7 @@ async fn of_many_callers_that_resolve_at_once_exactly_one_wins_and_is_heard() {
 }
 
 #[tokio::test]
-async fn where_the_store_does_not_say_a_resolution_counts_only_if_the_ledger_has_that_very_one() {
+async fn if_the_store_is_silent_a_resolution_counts_only_if_the_ledger_has_that_very_one() {
     let (_runtime, _slot, row) = with_an_unknown_effect(Limits::default()).await;
     let by = ResolvedBy::Person { user: kim() };
     let at = Timestamp::from_millis(7);
@@ -248,7 +248,7 @@ async fn where_the_store_does_not_say_a_resolution_counts_only_if_the_ledger_has
 }
 
 #[tokio::test]
-async fn a_view_has_each_resolution_that_its_cursor_covers_though_the_actor_is_told_behind_it() {
+async fn a_view_has_each_resolution_its_cursor_covers_though_the_actor_is_told_behind_it() {
     let (runtime, slot, row) = with_an_unknown_effect(Limits::default()).await;
     runtime.state(&slot).await;
     let (reply, seen) = oneshot::channel();

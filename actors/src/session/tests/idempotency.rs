@@ -84,7 +84,7 @@ async fn submitted_again_while_it_runs_a_turn_is_joined_and_another_text_is_refu
 }
 
 #[tokio::test]
-async fn submitted_again_behind_its_end_a_turn_is_told_as_it_ended_and_another_text_is_refused() {
+async fn a_turn_submitted_again_after_its_end_tells_that_end_and_another_text_is_refused() {
     let (runtime, mut script) = by_hand([]).await;
     let slot = runtime.slot("s").await;
     let (first, first_end) = submit(&runtime, &slot);
@@ -152,7 +152,7 @@ async fn a_session_sleeps_when_every_key_that_it_looked_up_has_its_answer() {
 }
 
 #[tokio::test]
-async fn a_turn_that_has_ended_since_the_store_was_asked_is_looked_up_again_unless_all_ends() {
+async fn a_turn_that_ended_since_the_store_was_asked_is_looked_up_again_unless_all_ends() {
     let mut held = Vec::new();
     for closes in [false, true] {
         let (runtime, mut script) = by_hand([]).await;

@@ -35,7 +35,7 @@ async fn may_sleep(slot: &SessionSlot) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_sleeps_once_nothing_has_happened_for_long_enough_also_where_it_was_busy_as_it_looked() {
+async fn it_sleeps_once_nothing_happened_for_long_enough_though_it_was_busy_as_it_looked() {
     let limits = Limits { session_idle: REST, ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let slot = runtime.slot("s").await;

@@ -65,7 +65,7 @@ async fn whoever_looks_at_a_session_that_waits_in_line_is_told_which_bound_it_wa
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_waits_in_line_keeps_its_place_however_often_it_looks_for_an_idle_one() {
+async fn a_session_in_line_keeps_its_place_however_often_it_looks_for_an_idle_one() {
     let limits = Limits { max_awake_sessions: 1, ..Limits::default() };
     let (runtime, mut script) = by_hand_with(limits, []).await;
     let busy = runtime.slot("busy").await;

@@ -127,7 +127,7 @@ async fn deaf_dispatcher(runtime: &TestRuntime) -> Address<DispatcherMsg> {
 }
 
 #[tokio::test]
-async fn a_call_that_was_lost_before_it_began_runs_once_whatever_the_calls_beside_it_have_done() {
+async fn a_call_lost_before_it_began_runs_once_whatever_the_calls_beside_it_have_done() {
     let lost = FakeTool::read("lost");
     let other = FakeTool::read("other");
     let runs = [lost.runs(), other.runs()];
@@ -214,8 +214,7 @@ async fn a_call_that_writes_and_was_lost_before_it_began_runs_once() {
 }
 
 #[tokio::test]
-async fn a_call_whose_reply_was_lost_while_it_runs_is_not_begun_again_and_may_have_had_its_effect()
-{
+async fn a_running_call_whose_reply_was_lost_is_not_rerun_and_may_have_had_its_effect() {
     let held = Gate::new();
     let tool = FakeTool::write("mail").gate(&held);
     let runs = tool.runs();
@@ -339,7 +338,7 @@ async fn a_job_of_a_turn_is_seen_once_it_is_written_or_its_turn_is_over_and_not_
 }
 
 #[tokio::test]
-async fn a_revocation_is_seen_where_nothing_stands_in_that_session_whatever_else_the_ledger_has() {
+async fn a_revocation_is_seen_if_nothing_stands_in_its_session_whatever_else_is_recorded() {
     let (runtime, mut script) = by_hand([FakeTool::destructive("mail")]).await;
     for (name, decision) in [("always", Decision::ApproveAlways), ("once", Decision::Approve)] {
         let slot = runtime.slot(name).await;

@@ -118,7 +118,7 @@ async fn an_idle_session_sleeps_and_wakes_with_its_transcript() {
 }
 
 #[tokio::test]
-async fn what_arrives_while_a_session_wakes_is_handled_in_order_and_too_much_is_given_back() {
+async fn what_comes_while_a_session_wakes_is_handled_in_order_and_too_much_is_given_back() {
     let limits = Limits { max_waiting_messages: 2, ..Limits::default() };
     let runtime = TestRuntime::with(limits, ScriptedModel::new([]), []).await;
     let slot = runtime.slot("s").await;

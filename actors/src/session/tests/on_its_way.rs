@@ -13,7 +13,7 @@ use crate::{
 };
 
 #[tokio::test]
-async fn where_another_write_of_the_turn_failed_the_end_that_is_stored_is_the_one_that_is_told() {
+async fn if_another_write_of_the_turn_failed_the_stored_end_is_the_one_that_is_told() {
     the_stored_end_is_told(|turn| {
         (
             Outgoing::new(Purpose::Resume(turn)),

@@ -155,7 +155,7 @@ async fn what_was_stored_as_the_actor_died_is_told_when_the_session_wakes() {
 }
 
 #[tokio::test]
-async fn a_slow_reader_is_told_that_it_lagged_and_reads_what_it_missed_and_delays_no_other() {
+async fn a_slow_reader_is_told_that_it_lagged_reads_what_it_missed_and_delays_no_other() {
     let runtime = runtime(4).await;
     let slot = runtime.slot("s").await;
     turn(&runtime, &slot).await;

@@ -24,7 +24,7 @@ mod tests {
     use crate::protocol::Usage;
 
     #[test]
-    fn only_a_model_that_is_overloaded_or_unreachable_and_silent_is_followed_by_the_next() {
+    fn the_next_model_follows_only_one_that_is_overloaded_or_unreachable_and_silent() {
         let overloaded = || ModelError::Overloaded { retry_after: None };
         for error in [
             overloaded(),

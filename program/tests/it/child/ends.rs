@@ -92,7 +92,7 @@ async fn a_completion_that_was_seen_fails_and_says_why() {
 }
 
 #[tokio::test]
-async fn a_request_that_takes_two_processes_down_is_refused_and_its_neighbours_are_answered() {
+async fn a_request_that_ends_two_processes_is_refused_and_its_neighbours_are_answered() {
     let fixture = ChildFixture::with(hurried).await;
     let killer = || fixture.ask("wait 50;abort");
     let (boom, one, two, three) = tokio::join!(

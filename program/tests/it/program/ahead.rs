@@ -24,7 +24,7 @@ fn slow_habit() -> Value {
 }
 
 #[test]
-fn a_sentence_that_is_typed_while_the_model_thinks_answers_nothing_and_is_kept_for_the_prompt() {
+fn a_sentence_typed_while_the_model_thinks_answers_nothing_and_waits_for_the_prompt() {
     let home = Home::new();
     let script = [slow_habit(), text("Then not."), text("A plan.")];
     let mut chat = Pty::chat(&home, &script, &OPTIONS, SIZE);

@@ -60,7 +60,7 @@ fn a_signal_shuts_down_in_order_and_keeps_what_was_said() {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn a_call_that_a_signal_comes_before_does_not_begin_and_leaves_the_database_in_order() {
+async fn a_call_that_a_signal_precedes_does_not_begin_and_leaves_the_database_in_order() {
     use sqlx::{ConnectOptions, Connection, sqlite::SqliteConnectOptions};
 
     let home = Home::new();

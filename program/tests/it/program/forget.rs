@@ -223,7 +223,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 #[test]
-fn a_folder_that_is_named_loses_what_was_written_there_and_keeps_what_a_person_changed() {
+fn a_named_folder_loses_what_was_written_there_and_keeps_what_a_person_changed() {
     let home = Home::new();
     let folder = home.path("named");
     let named = folder.to_str().unwrap().to_owned();

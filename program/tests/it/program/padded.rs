@@ -79,7 +79,7 @@ fn no_text_of_the_model_stands_where_the_program_speaks_at_any_width() {
 }
 
 #[test]
-fn a_question_that_is_longer_than_the_screen_comes_in_pages_and_a_yes_counts_at_its_end() {
+fn a_question_longer_than_the_screen_comes_in_pages_and_a_yes_counts_at_its_end() {
     for passed_over in [false, true] {
         let home = Home::new();
         let mut long = habit(&"나는 빛을 본다 ".repeat(22));

@@ -76,7 +76,7 @@ fn a_remote_model_calls_a_tool_and_answers_and_its_key_is_in_no_log() {
 }
 
 #[test]
-fn another_model_answers_where_the_first_has_too_much_to_do_and_the_events_say_which() {
+fn another_model_answers_if_the_first_has_too_much_to_do_and_the_events_say_which() {
     let home = Home::new();
     let script = home.script(&[json!({ "error": "Overloaded" }), json!({ "text": "I am back." })]);
     let (url, asked) = provider(vec![vec![chunk(&json!({ "content": "Hello." }), Some("stop"))]]);

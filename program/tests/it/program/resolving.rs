@@ -78,7 +78,7 @@ async fn cut_off(home: &Home) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_with_unknown_effects_are_listed_and_resolved_by_commands_and_the_ledger_shows_it() {
+async fn commands_list_and_resolve_calls_with_unknown_effects_and_the_ledger_shows_it() {
     let home = Home::new();
     cut_off(&home).await;
     let mut chat = chat(&home, &[json!({ "text": "Good." })], "--locale en --session one");

@@ -36,7 +36,7 @@ async fn a_plain_answer_is_whole_with_its_usage_and_its_names() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_streamed_answer_has_its_role_first_its_reason_last_and_usage_where_it_was_asked_for() {
+async fn a_streamed_answer_has_its_role_first_its_reason_last_and_usage_if_asked_for() {
     let (model, mut script) = model_pair();
     let test = Setup::new(model).start().await;
     let mut events = open(&test, stream(&[user("hi")])).await;

@@ -98,7 +98,7 @@ async fn a_chat_is_named_by_a_header_or_in_the_metadata_and_anothers_is_not_ther
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_history_that_is_too_long_is_taken_over_from_its_newest_part_and_a_body_is_refused() {
+async fn too_long_a_history_is_taken_over_from_its_newest_part_and_a_body_is_refused() {
     let (model, mut script) = model_pair();
     let test = Setup::new(model)
         .limits(|limits| (limits.max_import_messages, limits.max_history_body_bytes) = (4, 10_000))

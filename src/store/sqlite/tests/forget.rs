@@ -178,7 +178,7 @@ async fn cut_off_behind_its_commit_it_is_ordered_again_and_the_bytes_go() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_rows_that_go_from_others_tables_are_counted_and_those_that_are_changed_are_not() {
+async fn rows_that_go_from_others_tables_are_counted_and_those_that_are_changed_are_not() {
     let fixture = with_a_secret().await;
     fixture.call(2, Keep::Keep, async |db| note(db, 1).await.unwrap()).await.unwrap();
     for number in 3..6 {

@@ -257,7 +257,7 @@ async fn a_reader_that_has_come_home_keeps_no_old_moment_and_the_log_begins_anew
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_is_closed_while_its_readers_come_home_moves_its_log_into_the_database() {
+async fn a_store_closed_while_its_readers_come_home_moves_its_log_into_the_database() {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
     for _ in 0..4 {

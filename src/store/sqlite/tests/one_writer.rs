@@ -94,7 +94,7 @@ async fn a_file_with_two_names_is_refused_in_one_sentence() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_name_that_a_file_gets_while_it_is_open_opens_nothing_and_stops_the_writer() {
+async fn a_second_name_that_an_open_file_gets_opens_nothing_and_stops_the_writer() {
     let fixture = StoreFixture::new().await;
     fixture.chat("s").await;
     let (file, second) =

@@ -238,7 +238,7 @@ fn beside_prompts_of_the_prefill_worker_all_say_what_they_say_alone() {
 }
 
 #[test]
-fn a_cancelled_prompt_of_the_prefill_worker_is_gone_with_the_next_step_and_leaves_what_was_read() {
+fn a_prompt_cancelled_in_the_prefill_worker_ends_in_one_step_and_keeps_what_it_read() {
     let model = Model::new(with_unnamed_window());
     model.with_prefill_worker(ENOUGH, usize::MAX, |engine| {
         let talkers = talkers(engine, 2);

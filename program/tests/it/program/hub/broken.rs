@@ -96,7 +96,7 @@ fn a_hub_that_cannot_go_on_is_asked_for_the_whole() {
 }
 
 #[test]
-fn a_file_that_is_longer_or_shorter_than_the_listing_says_is_refused_before_it_comes() {
+fn a_file_longer_or_shorter_than_the_listing_says_is_refused_before_it_comes() {
     for more in [-1, 1, 1_000] {
         let home = Home::new();
         let bytes = model(100_000);

@@ -134,8 +134,7 @@ fn an_open_server_asks_for_no_token_and_prints_none() {
 }
 
 #[test]
-fn a_reader_that_leaves_behind_the_address_changes_nothing_and_one_that_left_before_ends_the_server()
- {
+fn the_server_ends_if_its_reader_left_before_the_address_and_not_if_it_left_later() {
     let home = Home::new();
     let mut server = RunningServer::start(&home, &[]);
     drop(server.program.child.stdout.take());

@@ -56,7 +56,7 @@ async fn a_file_of_the_mirrors_own_is_known_after_two_ends_of_the_process() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_written_is_tried_again_without_a_commit_that_would_wake_the_task() {
+async fn a_file_that_cannot_be_written_is_tried_again_without_a_commit_to_wake_the_task() {
     let fixture = MirrorFixture::new().await;
     fixture.page("p", None, &[(0, "a")]).await;
     fixture.repair().await;

@@ -296,7 +296,7 @@ async fn levels_and_lengths_have_bounds() {
 }
 
 #[tokio::test]
-async fn a_page_that_is_renamed_to_what_is_the_same_to_a_file_system_keeps_the_name_of_its_file() {
+async fn a_page_renamed_to_what_is_the_same_to_a_file_system_keeps_the_name_of_its_file() {
     let mut db = database().await;
     let kim = user("kim");
     let mut notes = NotesRepository::new(&mut db, &kim);

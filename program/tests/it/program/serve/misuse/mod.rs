@@ -287,7 +287,7 @@ fn answers_twice_late_by_another_user_and_with_another_digest() {
 }
 
 #[test]
-fn tokens_that_were_removed_and_one_that_is_removed_while_its_stream_and_its_turn_run() {
+fn tokens_that_were_removed_and_one_that_is_removed_while_its_stream_and_turn_run() {
     let wrong = |stage: &Stage| {
         let me = |token| refused(401, "unauthorized", Request::get("/v1/me", token));
         let decision = stage.decision(&stage.open, &stage.gone, "approve");
