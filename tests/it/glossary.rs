@@ -9,6 +9,8 @@ use std::{
 
 use madang_test_support::sources::{Token, source_files, tokens};
 
+use crate::pages::{files, read};
+
 /// The folders of the workspace that have Rust sources.
 const FOLDERS: [&str; 25] = [
     "actors/src",
@@ -215,6 +217,20 @@ fn only_public_types_outside_of_tests_need_a_name_of_their_own() {
                   pub struct Four; } pub unsafe trait Five {} pub type Six = One;";
     let names: Vec<_> = declared_types(source).into_iter().map(|(name, _)| name).collect();
     assert_eq!(names, ["One", "Six"]);
+}
+
+#[test]
+fn no_test_has_a_name_of_more_than_80_letters() {
+    let mut long = Vec::new();
+    for path in [".rs", ".py"].into_iter().flat_map(files) {
+        let text = read(&path);
+        let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        // Also where a macro takes the name. What has capitals or no `_` is a token or a digest.
+        let is_name = |word: &str| word.contains('_') && !word.contains(char::is_uppercase);
+        let names = words.filter(|word| word.len() > 80 && is_name(word));
+        long.extend(names.map(|name| format!("{}: {name}", path.display())));
+    }
+    assert!(long.is_empty(), "{long:#?}");
 }
 
 /// The comments of a source, each line with its number.
