@@ -266,7 +266,7 @@ fn options(
             options.suggestions(language, prompts.into_iter().map(|prompt| prompt.says))
         },
     );
-    let options = options.public_url(wanted.public_url.clone());
+    let options = wanted.public_url.iter().cloned().fold(options, ServerOptions::public_url);
     let options = wanted.allow_origin.iter().cloned().fold(options, ServerOptions::allow_origin);
     let options = match (&wanted.assets, wanted.has_no_page) {
         (Some(folder), _) => options.assets(folder),

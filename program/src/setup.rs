@@ -122,7 +122,8 @@ fn build(
     let only_reads = store.only_reads();
     let all = toolkits.names.iter().flat_map(|toolkit| tools(*toolkit, writes));
     let all = all.filter(|tool| !only_reads || tool.spec().effect == EffectPolicy::Read);
-    Runtime::builder().language(language).store(store).panic_hook().tools(all)
+    let builder = language.into_iter().fold(Runtime::builder(), Builder::language);
+    builder.store(store).panic_hook().tools(all)
 }
 
 fn tools(toolkit: Toolkit, writes: Writes) -> Vec<Arc<dyn Tool>> {

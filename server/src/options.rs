@@ -161,8 +161,8 @@ impl ServerOptions {
 
     /// Sets the public address of this server, such as that of a proxy with TLS in front of it.
     #[must_use]
-    pub fn public_url(mut self, url: impl Into<Option<WebOrigin>>) -> Self {
-        self.public_url = url.into();
+    pub fn public_url(mut self, url: WebOrigin) -> Self {
+        self.public_url = Some(url);
         self
     }
 

@@ -204,8 +204,8 @@ impl Builder {
     /// Sets the language of turns and calls that name none. By default, the language of a turn is
     /// that of the user's text, and the language of a call is that of its arguments.
     #[must_use]
-    pub fn language(mut self, tag: impl Into<Option<LanguageTag>>) -> Self {
-        self.language = tag.into();
+    pub fn language(mut self, tag: LanguageTag) -> Self {
+        self.language = Some(tag);
         self
     }
 

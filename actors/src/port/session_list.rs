@@ -72,8 +72,8 @@ impl SessionPage {
 
     /// Begins the page after this position, with the next older session.
     #[must_use]
-    pub fn after(self, position: impl Into<Option<SessionCursor>>) -> Self {
-        Self { after: position.into(), ..self }
+    pub fn after(self, position: SessionCursor) -> Self {
+        Self { after: Some(position), ..self }
     }
 
     /// Returns the position after which the page begins, or `None` for the newest sessions.

@@ -41,8 +41,8 @@ impl ToolCaller {
     /// Sets the language of questions and reasons. By default it is that of the runtime, or else
     /// that of a call's arguments.
     #[must_use]
-    pub fn language(mut self, tag: impl Into<Option<LanguageTag>>) -> Self {
-        self.language = tag.into();
+    pub fn language(mut self, tag: LanguageTag) -> Self {
+        self.language = Some(tag);
         self
     }
 

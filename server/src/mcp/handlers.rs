@@ -168,7 +168,8 @@ fn of_client(caller: Caller, requested: Option<Ask>, page: Option<String>) -> To
         Ask::None => AskWhere::Nowhere,
     };
     let language = caller.language();
-    let of_client = ToolCaller::new(caller.user).ask(ask).language(language);
+    let of_client = ToolCaller::new(caller.user).ask(ask);
+    let of_client = language.into_iter().fold(of_client, ToolCaller::language);
     let of_client = page.into_iter().fold(of_client, ToolCaller::page);
     if may_decide { of_client } else { of_client.without_decisions() }
 }

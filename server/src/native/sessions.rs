@@ -132,7 +132,8 @@ async fn list(
     let limit = query.limit(shared.limits.max_page.min(SessionPage::MAX_SESSIONS))?;
     let before: Option<SessionCursor> = query.place("before")?;
     let expected = format!("It is a number from 1 to {}.", SessionPage::MAX_SESSIONS);
-    let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected))?.after(before);
+    let page = SessionPage::of(limit).map_err(|_| bad_value("limit", expected))?;
+    let page = before.into_iter().fold(page, SessionPage::after);
     let sessions = shared.runtime.user_with_id(&caller.user).sessions(page).await?;
     let last = sessions.last().filter(|_| sessions.len() == limit);
     let next = last.map(|last| last.position().to_string());
@@ -182,7 +183,8 @@ async fn view(
 /// # Errors
 /// Returns a problem if `before` is not a number.
 pub(crate) fn page(shared: &Shared, query: &Query) -> Result<ViewPage, Problem> {
-    let before: Option<u64> = query.parse("before", "It is the `earlier` value of another page.")?;
+    let before: Option<u64> =
+        query.parse("before", "It is the `earlier` value of another page.")?;
     Ok(ViewPage::of(shared.limits.max_page_bytes).before(before))
 }
 
