@@ -2,7 +2,7 @@
 //!
 //! Read in this order: `protocol` (plain data), `ledger` (the steps of a call), `port` (what an
 //! application implements), `registry`, then the actors. None of these four imports one that comes
-//! after it; `actors/tests/layers.rs` checks that, and the order of all modules.
+//! after it; `actors/tests/it/layers.rs` checks that, and the order of all modules.
 //!
 //! **Flow of a turn.** `session` stores the user's text and asks `llm` for a completion.
 //! `dispatcher` checks each call of the completion, asks a person through `approval` if the tool is

@@ -178,8 +178,8 @@ fn a_member_is_found_in_a_manifest_but_not_among_what_tests_need() {
     assert_eq!(members_in(manifest), ["actors", ".", "llama"]);
 }
 
-/// The members in whose sources no files import one another in a circle. `actors/tests/layers.rs`
-/// checks its own.
+/// The members in whose sources no files import one another in a circle.
+/// `actors/tests/it/layers.rs` checks its own.
 const WITHOUT_CIRCLES: &[&str] = &[
     ".",
     "testing",

@@ -1,8 +1,6 @@
 //! What a hash of the ledger covers stays as it is: otherwise each ledger that was written before
 //! would look as if somebody had changed it.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
 use expect_test::expect;
 use madang_actors::{
     ledger::{Ended, Proposal, Salt, SealKey, SealKeys, Transition, step_hash},

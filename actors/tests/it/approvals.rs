@@ -1,8 +1,6 @@
 //! Whatever steps are tried in whatever order: what must be confirmed begins only after an approval
 //! that fits, once.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
 use std::{collections::HashMap, sync::Arc};
 
 use madang_actors::{

@@ -1,7 +1,5 @@
 //! The registry keeps its word: registration, lookup, exports.
 
-mod support;
-
 use std::sync::Arc;
 
 use madang_actors::{
@@ -11,8 +9,9 @@ use madang_actors::{
 };
 use madang_testing::Logs;
 use serde_json::json;
-use support::{echo, spec, with_schema};
 use tracing::Level;
+
+use crate::support::{echo, spec, with_schema};
 
 fn many(count: usize) -> Vec<Arc<dyn Tool>> {
     (0..count).map(|n| Arc::new(echo(spec(&format!("tool_{n}")))) as Arc<dyn Tool>).collect()

@@ -1,8 +1,6 @@
 //! A step that was not sealed is not taken, and an audit finds a question that is not the one that
 //! was decided on.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
 use std::collections::{BTreeSet, HashMap};
 
 use madang_actors::{

@@ -1,7 +1,5 @@
 //! What the model reads of an outcome is bounded, whole where it must be, and free of metadata.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
 use madang_actors::protocol::{
     CallId, CallRecord, CallResult, CancelReason, Effect, Limits, Locale, ResolvedBy, Timestamp,
     ToolOutcome, ToolSpec, call_envelope, envelope,

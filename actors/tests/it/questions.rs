@@ -1,7 +1,5 @@
 //! What a person is asked to confirm is shown whole, in one order, and with everything visible.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
 use expect_test::expect;
 use madang_actors::protocol::{
     ApprovalRequest, CallId, Digest, SessionId, Timestamp, UserId, editable, plain, quoted,

@@ -4,8 +4,6 @@
 //! `cargo deny` reads the same file and knows more (advisories, other platforms); this needs no
 //! tool beside Cargo.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
 use std::{collections::BTreeSet, fs, path::Path, process::Command};
 
 use serde_json::{Value, json};

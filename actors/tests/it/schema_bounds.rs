@@ -1,9 +1,5 @@
 //! No schema and no arguments make the checks overflow the stack, take for ever, or reach outside.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
-mod support;
-
 use std::time::Duration;
 
 use madang_actors::{
@@ -11,8 +7,9 @@ use madang_actors::{
     registry::{RegisteredTool, RegistryError, ToolRegistry},
 };
 use serde_json::{Value, json};
-use support::with_schema;
 use tokio::time::Instant;
+
+use crate::support::with_schema;
 
 fn compiled(parameters: Value) -> Result<std::sync::Arc<RegisteredTool>, RegistryError> {
     let mut registry = ToolRegistry::new();

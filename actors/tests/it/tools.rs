@@ -1,9 +1,5 @@
 //! A registered tool used by itself: described, and shown to models in their forms.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
-mod support;
-
 use std::sync::Arc;
 
 use madang_actors::{
@@ -11,7 +7,8 @@ use madang_actors::{
     registry::{RegisteredTool, ToolRegistry},
 };
 use serde_json::json;
-use support::{Echo, echo};
+
+use crate::support::{Echo, echo};
 
 fn read_file() -> ToolSpec {
     ToolSpec::new(

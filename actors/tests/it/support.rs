@@ -1,9 +1,4 @@
 //! What the tests of registry and tools share: tools made by hand, and a context.
-#![allow(
-    dead_code,
-    clippy::unwrap_used,
-    reason = "each test binary uses a part of it, and fails by panicking"
-)]
 
 use std::sync::Arc;
 

@@ -1,16 +1,13 @@
 //! Arguments are checked whatever a model writes: all problems are told, with their pointers and
 //! without the values.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
-mod support;
-
 use madang_actors::{
     protocol::{Limits, Locale},
     registry::{RegisteredTool, RegistryError, ToolRegistry},
 };
 use serde_json::{Value, json};
-use support::with_schema;
+
+use crate::support::with_schema;
 
 fn compiled(parameters: Value) -> Result<std::sync::Arc<RegisteredTool>, RegistryError> {
     let mut registry = ToolRegistry::new();

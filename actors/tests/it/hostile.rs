@@ -1,10 +1,6 @@
 //! Whatever JSON comes in, tools and envelopes end in a value: nothing panics, overflows the stack
 //! or passes its bound.
 
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
-mod support;
-
 use std::sync::{Arc, Mutex};
 
 use madang_actors::{
@@ -16,6 +12,8 @@ use madang_actors::{
 };
 use madang_testing::hostile;
 use serde_json::{Value, json};
+
+use crate::support;
 
 /// Gives what it was handed last.
 #[derive(Debug, Clone)]

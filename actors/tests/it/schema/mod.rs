@@ -1,7 +1,5 @@
 //! With the feature `schema`, the schemas of the vocabulary say what serde writes: no less, and
 //! nothing else.
-#![cfg(feature = "schema")]
-#![allow(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod samples;
 
