@@ -1,5 +1,5 @@
-// Each state in both languages and both colour schemes, wide and narrow: no breach that axe finds, no text cut off, no word of
-// another language.
+// Each state in both languages and both colour schemes, wide, narrow and between: no breach that axe finds, no text cut off, no
+// word of another language.
 //
 // MADANG_LOOKS=FOLDER keeps a picture of each.
 
@@ -16,10 +16,12 @@ const PICTURES = process.env.MADANG_LOOKS;
 const ALL = { runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], rules: { "target-size": { enabled: true } } };
 /** Another scheme changes colours alone. */
 const COLOURS = { runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] } };
-/** A desktop, a small phone, and a desktop at 200 %, which looks as the phone does. */
+/** A desktop, a tablet, a small phone, and a desktop at 200 %, which looks as the phone does. */
 const VIEWS = [
   { size: [1280, 800], scheme: "light", rules: ALL },
   { size: [1280, 800], scheme: "dark", rules: COLOURS },
+  { size: [768, 1024], scheme: "light", rules: ALL },
+  { size: [768, 1024], scheme: "dark", rules: COLOURS },
   { size: [320, 640], scheme: "dark", rules: ALL },
   { size: [320, 640], scheme: "light", rules: COLOURS },
   { size: [640, 400], scheme: "light", rules: null },
