@@ -20,6 +20,8 @@ export class Mock {
   /** The bodies of the turns that began. */
   asked = [];
   models = ["madang"];
+  /** Whether the page says of the model that it is the demonstration model. */
+  isDemonstration = false;
   isDraining = false;
   #streams = new Set();
   #inboxes = new Map();

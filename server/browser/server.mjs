@@ -32,7 +32,7 @@ async function onFreePort(listen) {
 
 /**
  * @param {"mock" | "real"} kind
- * @param {object[]} script the model's completions, one an object
+ * @param {object[] | null} script the model's completions, one an object; null for the demonstration model
  */
 export async function startServer(kind, script) {
   const server = kind === "real" ? new RealServer() : new MockServer();
@@ -45,7 +45,8 @@ class MockServer {
   mock = new Mock();
 
   start(script) {
-    return onFreePort((port) => this.mock.start(script, port));
+    this.mock.isDemonstration = script === null;
+    return onFreePort((port) => this.mock.start(script ?? [], port));
   }
 
   get origin() {
@@ -142,8 +143,8 @@ class RealServer {
 
   async #run(script, port) {
     const file = join(this.folder, "script.jsonl");
-    writeFileSync(file, script.map((line) => JSON.stringify(line)).join("\n"));
-    const options = ["serve", "--script", file, "--db", join(this.folder, "madang.db"), "--tokens", this.#tokens, "--listen", `127.0.0.1:${port}`];
+    if (script) writeFileSync(file, script.map((line) => JSON.stringify(line)).join("\n"));
+    const options = ["serve", ...(script ? ["--script", file] : []), "--db", join(this.folder, "madang.db"), "--tokens", this.#tokens, "--listen", `127.0.0.1:${port}`];
     const child = spawn(BINARY, options, { env: this.#env, stdio: ["ignore", "pipe", "pipe"] });
     const line = await new Promise((resolve, reject) => {
       let said = "";

@@ -59,6 +59,11 @@ export const STATES = {
     await enter(page, server);
     await expect(log(page).locator(".chips button")).toHaveCount(4);
   } },
+  about_model: { script: null, go: async (page, server, language) => {
+    await enter(page, server);
+    await expect(log(page).locator(".empty p")).toContainText(`${words(language, "chat.empty")} ${language === "ko" ? "습관과 노트 도구만 아는 아주 작은 데모 모델입니다." : "This is a very small demonstration model,"}`);
+    await expect(log(page).locator(".chips button")).toHaveCount(4);
+  } },
   settings: { script: [], go: async (page, server) => {
     await enter(page, server);
     if (await page.locator(".menu").isVisible()) await page.locator(".menu").click();

@@ -40,12 +40,19 @@ export function stream(response) {
   return (id, type, data) => response.write(`${id ? `id: ${id}\n` : ""}event: ${type}\ndata: ${write(data)}\n\n`);
 }
 
+/** What the words of a new chat say of the demonstration model, as the program adds it. */
+const ABOUT = [
+  "습관과 노트 도구만 아는 아주 작은 데모 모델입니다. 실제 모델을 쓰려면 --hf OWNER/REPO 나 --model PATH 를 주세요 (madang chat --hf OWNER/REPO).",
+  "This is a very small demonstration model, which knows only the tools for habits and notes; for real work take a model with --hf OWNER/REPO or --model PATH (madang chat --hf OWNER/REPO).",
+];
+
 /** Serves a file of the page. */
-export function asset(request, response, name) {
+export function asset(request, response, name, isDemonstration) {
   const file = name || "index.html";
   if (!readdirSync(ASSETS).includes(file)) throw new Refusal(404, "not-found");
   let bytes = readFileSync(new URL(file, ASSETS));
   if (!name && request.headers["sec-fetch-site"] === "none") bytes = Buffer.from(String(bytes).replace("<html ", '<html data-opened="person" '));
+  if (name === "texts.txt" && isDemonstration) bytes = Buffer.from(String(bytes).replace(/(?<=^\[chat\]$[^[]*^empty=)(.*)\|(.*)$/m, `$1 ${ABOUT[0]}|$2 ${ABOUT[1]}`));
   const etag = `"${createHash("sha256").update(bytes).digest("hex")}"`;
   const headers = { ...SAFE, "content-type": TYPES[file.split(".").pop()], "content-security-policy": CSP, "cache-control": "no-cache", etag };
   if (request.headers["if-none-match"] === etag) return response.writeHead(304, headers).end();

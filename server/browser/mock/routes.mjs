@@ -11,8 +11,8 @@ const missing = () => new Refusal(404, "not-found");
 
 /** Each route: method, path with `:names`, scope (`null` for none), handler `(context) => void`. */
 export const ROUTES = [
-  ["GET", "/", null, ({ request, response }) => asset(request, response, "")],
-  ["GET", "/assets/:name", null, ({ request, response, name }) => asset(request, response, name)],
+  ["GET", "/", null, ({ mock, request, response }) => asset(request, response, "", mock.isDemonstration)],
+  ["GET", "/assets/:name", null, ({ mock, request, response, name }) => asset(request, response, name, mock.isDemonstration)],
   ["GET", "/readyz", null, ({ response }) => answer(response, 200, {})],
   ["POST", "/v1/login", null, ({ mock, request, response, cookie: before, given }) => {
     const name = mock.nameOf(given.token);
