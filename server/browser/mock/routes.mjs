@@ -65,7 +65,7 @@ export const ROUTES = [
   ["DELETE", "/v1/sessions/:s", "chat", ({ mock, response, chat }) => {
     const open = openTurn(chat);
     if (open) throw new Refusal(409, "busy", { turn: open.id }, { "retry-after": "1" });
-    mock.store.chats.delete(chat.id);
+    mock.store.erase(chat);
     answer(response, 204);
   }],
   ["GET", "/v1/sessions/:s/export", "chat", ({ mock, response, chat, query }) => {

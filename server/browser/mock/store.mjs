@@ -21,6 +21,12 @@ export class Store {
     return chat;
   }
 
+  /** Of its calls, the server keeps hashes alone, and no route gives them. */
+  erase({ id }) {
+    this.chats.delete(id);
+    for (const { call } of this.rows((row) => row.session === id)) this.calls.delete(call);
+  }
+
   /** The turn of this key, or a new one that is not begun. */
   turn(chat, { key, text, language = "en", ask = "here" }) {
     const turn = { id: randomUUID(), key, text, language, ask, first: String(chat.entries.length + 1), ending: null };

@@ -70,6 +70,35 @@ test("an unknown effect is resolved in two steps", { tag: "@mock" }, async ({ pa
   await expect(log(page).locator(".call .state")).toHaveText("failed");
 });
 
+test("a deleted chat leaves no call on the page or in lists, and what its tool did", async ({ page, serve }) => {
+  const habits = { tool_calls: [{ name: "list_active_habits", arguments: {} }] };
+  const server = await serve([ADD, says("Done."), habits, says("One.")]);
+  await enter(page, server);
+  await send(page, "go");
+  await dialog(page).getByRole("button", { name: "Yes", exact: true }).click();
+  await expect(log(page).getByText("Done.")).toBeVisible();
+  const session = chatOf(page);
+  const [{ call }] = (await ask(server, `v1/ledger?session=${session}`)).body.calls;
+  await page.getByRole("button", { name: "Chat menu" }).click();
+  await page.getByRole("button", { name: "Delete" }).click();
+  await expect(dialog(page)).toContainText("What tools did stays done; the ledger keeps only hashes.");
+  await dialog(page).getByRole("button", { name: "Delete" }).click();
+  await expect(page.getByRole("heading", { name: "New chat" })).toBeVisible();
+  for (const query of ["", `?session=${session}`]) expect((await ask(server, `v1/ledger${query}`)).body).toEqual({ calls: [], next: null });
+  for (const path of [`calls/${call}`, `sessions/${session}/ledger/verify`, `sessions/${session}/unresolved`]) expect((await ask(server, `v1/${path}`)).status, path).toBe(404);
+  // The address of its ledger may be kept.
+  await page.goto(`${server.origin}/#/s/${session}/ledger`);
+  await expect(page.locator(".rows")).toContainText("There is no such chat.");
+  await expect(page.locator(".rows .call")).toHaveCount(0);
+  await page.getByRole("button", { name: "Verify" }).click();
+  await expect(page.locator(".proof")).toContainText("There is no such chat.");
+  await page.getByRole("link", { name: "New chat", exact: true }).click();
+  await send(page, "Show my habits");
+  await expect(log(page).getByText("One.")).toBeVisible();
+  const { body } = await ask(server, "v1/ledger");
+  expect(body.calls).toMatchObject([{ name: "list_active_habits", outcome: { data: { count: 1 } } }]);
+});
+
 // Only the mock has calls that nobody made.
 test("the calls keep their order, whatever is filtered and read again", { tag: "@mock" }, async ({ page, serve }) => {
   const server = await serve([]);

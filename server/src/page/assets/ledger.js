@@ -6,8 +6,6 @@ import { announce, button, el, icon } from "./dom.js";
 import { callCard, detail, failure } from "./entries.js";
 import { clock, t } from "./texts.js";
 
-const PAGE = 100;
-
 const BELONGS = {
 	all: () => true,
 	asked: (row) => Boolean(row.shown),
@@ -75,11 +73,13 @@ export class LedgerView {
 		try {
 			do {
 				const after = next ? `&after=${segment(next)}` : "";
-				const page = await call("GET", `v1/ledger?session=${segment(this.#session)}&limit=${PAGE}${after}`, { signal: this.#off.signal });
+				const page = await call("GET", `v1/ledger?session=${segment(this.#session)}${after}`, { signal: this.#off.signal });
 				this.#add(page.calls);
 				least -= page.calls.length;
 				next = page.next;
 			} while (next && least > 0);
+			// A deleted chat has none.
+			if (!this.#rows.size) await call("GET", pathOf(this.#session));
 			this.#next = next;
 			this.#draw();
 		} catch (error) {
