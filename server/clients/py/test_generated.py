@@ -24,6 +24,8 @@ class GeneratedTest(ServerTest):
         command = [
             *[Path(sys.executable).with_name("openapi-python-client"), "generate", "--path", source],
             *["--config", config, "--meta", "none", "--output-path", target],
+            # A warning tells what it left out of the client.
+            "--fail-on-warning",
         ]
         ran = subprocess.run(command, capture_output=True, text=True, timeout=50)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
