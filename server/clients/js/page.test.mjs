@@ -76,6 +76,6 @@ test("the hook of the snippet with useChat speaks, and passes an approval on", a
 
 test("the page names the versions of the packages that it was tried with", () => {
   const rows = [...page.matchAll(/^\| (\S+) \(npm\) \| (\S+) \|/gm)].map(([, name, version]) => [name, version]);
-  assert.deepEqual(rows.map(([name]) => name), ["openai", "@ai-sdk/react", "@ag-ui/client"]);
+  assert.deepEqual(rows.map(([name]) => name), ["openai", "@ai-sdk/react", "ai", "@ag-ui/client"]);
   for (const [name, version] of rows) assert.equal(devDependencies[name], version, name);
 });

@@ -56,7 +56,7 @@ class SnippetTest(ServerTest):
 
     def test_the_page_names_the_versions_of_the_packages_that_it_was_tried_with(self):
         rows = re.findall(r"^\| (\S+) \(PyPI\)[^|]* \| (\S+) \|", PAGE, re.MULTILINE)
-        self.assertEqual([name for name, _ in rows], ["openai", "langchain-openai", "pydantic-ai-slim", "openai-agents"])
+        self.assertEqual([name for name, _ in rows], ["openai", "langchain-openai", "pydantic-ai-slim", "openai-agents", "mcp"])
         for name, version in rows:
             self.assertEqual(importlib.metadata.version(name), version, name)
 
