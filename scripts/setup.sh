@@ -5,7 +5,7 @@
 # usage: scripts/setup.sh [lints] [browser] [clients] [templates] [packages]
 #   lints: rustfmt and clippy as well; browser: a Chromium, for the tests of the page; clients: npm, Python with venv and
 #   curl, for the tests by the clients of others; templates: the chat templates of others and jinja2, in a cache;
-#   packages: npm, the tools of Debian's packages, qemu, and in a cache a small Debian and auditwheel
+#   packages: npm, the tools of Debian's packages, qemu, and in a cache a small Debian, auditwheel and uv
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -248,7 +248,7 @@ missing_for_packages() {
     printf '%s' "${packages[*]-}"
 }
 
-# A small Debian, in which the tests install our package, and auditwheel.
+# A small Debian, in which the tests install our package, auditwheel and uv.
 add_packages() {
     local folder part missing
     command -v apt-get >/dev/null || stop "The tests of packages install one of Debian's, so they need Debian or its kin."
@@ -267,7 +267,8 @@ add_packages() {
     # shellcheck disable=SC2064 # the folder of now
     trap "rm -rf --one-file-system '$part'" EXIT
     python3 -m venv "$part/venv"
-    "$part/venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r packaging/tests/auditwheel.txt >&2
+    "$part/venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes \
+        -r packaging/tests/auditwheel.txt -r packaging/tests/uv.txt >&2
     # systemd for the tools that check a unit and open a socket; it does not run.
     debootstrap --variant=minbase --include=adduser,init-system-helpers,systemd \
         "$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)" "$part/root" >"$part/log" 2>&1 ||

@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BINARY = pathlib.Path(os.environ["MADANG_BIN"]).resolve()
 # Whether the binary is that of `scripts/portable.sh`.
 IS_PORTABLE = bool(os.environ.get("MADANG_PORTABLE"))
-# What `scripts/setup.sh packages` brings: `root.tar`, a small Debian, and `venv` with auditwheel.
+# What `scripts/setup.sh packages` brings: `root.tar`, a small Debian, and `venv` with auditwheel and uv.
 CACHE = pathlib.Path(os.environ["MADANG_PACKAGES"])
 
 # "Find protocols that are good for sleep": the bundled model must call a tool, and then answers.

@@ -23,6 +23,14 @@ class Wheel(PackageTest):
         self.assertFalse((self.folder / "venv/bin/madang").exists())
         self.assertFalse((self.folder / "venv/lib/madang").exists())
 
+    def test_uvx_runs_the_program_without_an_installation(self) -> None:
+        """As `uvx madang` does, from a file."""
+        [wheel] = made("wheel")
+        # The Python of this test, because uv would look for others, and download one.
+        options = ["--offline", "--no-config", "--python", sys.executable]
+        said = self.done(CACHE / "venv/bin/uvx", *options, "--from", wheel, "madang", "--version")
+        self.assertRegex(said, r"\Amadang [0-9.]+\n\Z")
+
     def test_its_tag_is_the_oldest_that_auditwheel_finds(self) -> None:
         """The symbols of the binary decide, so neither an older nor a newer tag is true."""
         [wheel] = made("wheel")
