@@ -51,7 +51,7 @@ MACROS: dict[str, str] = {}
 
 def say(rng: random.Random, template: str, /, **slots: object) -> str:
     """Expands one template at random."""
-    return _compile(template)(rng, {name: str(value) for name, value in slots.items()})
+    return read(template)(rng, {name: str(value) for name, value in slots.items()})
 
 
 def choose(rng: random.Random, templates: list[str], /, **slots: object) -> str:
@@ -60,7 +60,11 @@ def choose(rng: random.Random, templates: list[str], /, **slots: object) -> str:
 
 
 @cache
-def _compile(template: str) -> _Part:
+def read(template: str) -> _Part:
+    """Reads a template.
+
+    Raises `ValueError` if something in it is open at its end.
+    """
     part, end = _sequence(template, 0, "")
     assert end == len(template), template
     return part
@@ -116,4 +120,4 @@ def _slot(name: str) -> _Part:
 
 
 def _macro(name: str) -> _Part:
-    return lambda rng, slots: _compile(MACROS[name])(rng, slots)
+    return lambda rng, slots: read(MACROS[name])(rng, slots)

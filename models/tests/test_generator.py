@@ -9,8 +9,8 @@ from unittest.mock import patch
 
 import torch
 
-from madang_seed import answers, chat, envelopes, model, rules, vocabulary
-from madang_seed.dialogue import Call, Dialogue, Message
+from madang_seed import answers, chat, envelopes, grammar, model, rules, vocabulary
+from madang_seed.dialogue import LIFE, NOTES, Call, Dialogue, Message
 from madang_seed.mixture import LONG, Mixture, dialogue
 from madang_seed.placeholders import PLACEHOLDERS, RESULT
 
@@ -30,6 +30,15 @@ class Conversations(unittest.TestCase):
         for mixture, number in zip(MIXTURES, (300, 150, 30), strict=True):
             for messages in conversations(number, mixture):
                 self.assertEqual(rules.broken(messages), [])
+
+    def test_every_way_of_asking_can_be_read(self) -> None:
+        """One of thousands that cannot would end a training after minutes or hours."""
+        for phrases in (LIFE, NOTES):
+            for language, module in phrases.items():
+                lists = (value for name, value in vars(module).items() if name.isupper() and isinstance(value, list))
+                for template in (one for each in lists for one in each if isinstance(one, str)):
+                    with self.subTest(template):
+                        grammar.read(Dialogue(random.Random(0), language, language, 0.0).own([template])[0])
 
     def test_a_text_of_its_own_after_a_result_breaks_the_rules(self) -> None:
         with patch.object(Dialogue, "result", lambda d: d.say("Done.")):
