@@ -19,11 +19,11 @@ class Shape:
     """The sizes of the network."""
 
     vocabulary: int = 2560
-    width: int = 192
+    width: int = 256
     layers: int = 7
-    heads: int = 3
-    groups: int = 3
-    hidden: int = 512
+    heads: int = 4
+    groups: int = 4
+    hidden: int = 768
     rope_base: float = 10_000.0
     epsilon: float = 1e-5
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import gguf
@@ -26,33 +25,52 @@ def network(reader: gguf.GGUFReader) -> Network:
     return own
 
 
-def graft(reader: gguf.GGUFReader, wanted: Vocabulary, layers: int) -> Network:
-    """The network with another vocabulary and perhaps more layers.
+def graft(reader: gguf.GGUFReader, wanted: Vocabulary, shape: Shape) -> Network:
+    """The network with another vocabulary, and perhaps wider and with more layers. It says at first what it said before.
 
-    A token that it lacked begins as the mean of those that spelt it. Layers that it lacked are put into the middle and
-    begin without anything to say.
+    A token that it lacked begins as the mean of those that spelt it. Nothing that was there reads what is new in width,
+    and layers that are new are put into the middle and begin without anything to say.
     """
     stored = network(reader)
     old = Vocabulary(_tokens(reader))
     rows = [_row(old, token) for token in wanted.tokens]
     embedding = torch.stack([stored.embedding.detach()[row].mean(0) for row in rows])
     weights = {**stored.state_dict(), "embedding": embedding}
-    shape = replace(stored.shape, vocabulary=len(wanted), layers=max(layers, stored.shape.layers))
     grafted = Network(shape)
+    own = grafted.state_dict()
     middle, more = (stored.shape.layers + 1) // 2, shape.layers - stored.shape.layers
-    own = {}
     for name, values in weights.items():
+        place = name
         if name.startswith("blocks."):
             _, number, part = name.split(".", 2)
-            own[f"blocks.{int(number) + (more if int(number) >= middle else 0)}.{part}"] = values
-        else:
-            own[name] = values
-    grafted.load_state_dict(own, strict=False)
+            place = f"blocks.{int(number) + (more if int(number) >= middle else 0)}.{part}"
+        own[place].copy_(_widened(name, values, own[place]))
     with torch.no_grad():
         for block in grafted.blocks[middle : middle + more]:
             block.out.zero_()
             block.down.zero_()
     return grafted
+
+
+# How many matrices on top of each other a parameter is.
+_STACKED = {"qkv": 3, "gate_up": 2}
+
+
+def _widened(name: str, old: Tensor, fresh: Tensor) -> Tensor:
+    """The old weights in the first rows and columns of fresh ones."""
+    if old.ndim == 1:
+        # What is new is about nothing at first, so that the mean square falls by the share of the old width.
+        return torch.cat([old * (len(old) / len(fresh)) ** 0.5, fresh[len(old) :]])
+    parts = _STACKED.get(name.rpartition(".")[2], 1)
+    return torch.cat([_corner(*pair) for pair in zip(old.chunk(parts), fresh.chunk(parts), strict=True)])
+
+
+def _corner(old: Tensor, fresh: Tensor) -> Tensor:
+    rows, columns = old.shape
+    joined = fresh.clone()
+    joined[:rows, :columns] = old
+    joined[:rows, columns:] = 0
+    return joined
 
 
 def _row(old: Vocabulary, token: bytes) -> list[int]:

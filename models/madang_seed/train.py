@@ -31,11 +31,11 @@ from .packing import LENGTHS, TOKENS_PER_BATCH, Encoded, Packer
 
 WARM_UP_STEPS = 80
 BATCHES_PER_STEP = 4
-DECAY_SHARE = 0.6
+DECAY_SHARE = 0.7
 AVERAGE = 0.985
 # A run that starts from a trained model has copying behind it, and a full rate would undo much of it.
 WARM_PROGRESS = 0.3
-WARM_RATE = 0.75
+WARM_RATE = 0.6
 
 
 def mixture(progress: float) -> Mixture:
@@ -143,7 +143,7 @@ class Run:
         model = restore.open_file(origin) if origin else None
         known = self.encoder.vocabulary
         shape = Shape(vocabulary=len(known))
-        self.network = restore.graft(model, known, shape.layers) if model else Network(shape)
+        self.network = restore.graft(model, known, shape) if model else Network(shape)
         self.warm = model is not None
         self.optimizer = Optimizer(self.network)
         # Each row length is compiled once; that takes a minute or two and makes a step a quarter faster.
