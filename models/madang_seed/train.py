@@ -31,11 +31,11 @@ from .packing import LENGTHS, TOKENS_PER_BATCH, Encoded, Packer
 
 WARM_UP_STEPS = 80
 BATCHES_PER_STEP = 4
-DECAY_SHARE = 0.7
+DECAY_SHARE = 0.6
 AVERAGE = 0.985
 # A run that starts from a trained model has copying behind it, and a full rate would undo much of it.
 WARM_PROGRESS = 0.3
-WARM_RATE = 0.6
+WARM_RATE = 0.75
 
 
 def mixture(progress: float) -> Mixture:
