@@ -5,15 +5,18 @@ from __future__ import annotations
 import json
 import random
 import unittest
+from dataclasses import replace
+from pathlib import Path
 from unittest.mock import patch
 
 import torch
 
-from madang_seed import answers, chat, envelopes, grammar, model, rules, vocabulary
+from madang_seed import answers, chat, envelopes, grammar, model, restore, rules, vocabulary
 from madang_seed.dialogue import LIFE, NOTES, Call, Dialogue, Message
 from madang_seed.mixture import LONG, Mixture, dialogue
 from madang_seed.placeholders import PLACEHOLDERS, RESULT
 
+BUNDLED = Path(__file__).parents[2] / "toolkits/src/demonstration/madang-seed.gguf"
 MIXTURES = (Mixture(short=1.0), Mixture(short=0.0, more_turns=0.3), Mixture(short=0.0, long=1.0))
 
 
@@ -151,6 +154,22 @@ class Tokens(unittest.TestCase):
             whole = model._seen(q, k, v, mask)
         with patch.object(model, "_QUERIES", 256):
             torch.testing.assert_close(model._seen(q, k, v, mask), whole)
+
+
+class Widening(unittest.TestCase):
+    """A training that begins wider than the model it begins from."""
+
+    def test_a_wider_network_says_at_first_what_the_narrower_one_said(self) -> None:
+        torch.manual_seed(1)
+        file = restore.open_file(BUNDLED)
+        narrow, known = restore.network(file), restore.vocabulary(file)
+        shape = replace(narrow.shape, width=256, heads=4, groups=4, hidden=768, layers=narrow.shape.layers + 1)
+        wide = restore.graft(file, known, shape)
+        ids, documents = torch.arange(20, 84)[None], torch.ones(1, 64, dtype=torch.int64)
+        mask = model.document_mask(documents, torch.float32)
+        with torch.no_grad():
+            said = [one.logits(one(ids, mask, torch.float32)).softmax(-1) for one in (narrow, wide)]
+        self.assertLess((said[0] - said[1]).abs().max().item(), 0.01)
 
 
 if __name__ == "__main__":
