@@ -21,7 +21,7 @@ pub(crate) fn read(path: impl AsRef<Path>) -> String {
 }
 
 /// Folders of what is built or installed here, which git does not keep.
-const OF_OTHERS: [&str; 2] = ["target", "node_modules"];
+const OF_OTHERS: [&str; 3] = ["target", "node_modules", "venv"];
 
 /// Every page of the repository, relative to its root.
 pub(crate) fn pages() -> Vec<PathBuf> {
