@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# One sentence for all: which of the two languages its reader knows cannot be read from a third.
+LANGUAGES = "I only understand Korean and English. 저는 한국어와 영어만 알아들어요."
+
 # What it says whatever the toolkits are.
 SAID = {
     "ko": {
@@ -10,7 +13,7 @@ SAID = {
         "nevermind": "알겠어요. 지금은 아무것도 하지 않을게요. 필요한 것이 생기면 말씀해 주세요.",
         "heard": "그렇군요. 제가 할 일이 있으면 말씀해 주세요.",
         "unclear": "무슨 말씀인지 잘 모르겠어요. 다르게 말씀해 주세요.",
-        "languages": "저는 한국어와 영어만 알아들어요. I only understand Korean and English.",
+        "languages": LANGUAGES,
         "crisis": "많이 힘드시군요. 저는 작은 시범 모델이라 도와드리지 못해요. 가까운 사람이나 전문가에게 꼭 이야기해 주세요.",
     },
     "en": {
@@ -19,7 +22,7 @@ SAID = {
         "nevermind": "All right, I will not do anything now. Tell me when you need something.",
         "heard": "I see. Tell me if there is something for me to do.",
         "unclear": "I did not understand that. Please put it differently.",
-        "languages": "I only understand Korean and English. 저는 한국어와 영어만 알아들어요.",
+        "languages": LANGUAGES,
         "crisis": "I am sorry that it is so hard. I am a small demonstration model and cannot help with this. Please talk to someone close to you or to a professional.",
     },
 }
