@@ -42,16 +42,17 @@ fn the_first_words_say_that_it_is_a_demonstration_and_how_another_model_is_taken
 }
 
 #[test]
-fn at_the_end_of_a_long_chat_the_bundled_model_says_what_it_says_at_the_beginning() {
+fn after_ten_turns_the_bundled_model_reads_all_of_the_chat_and_answers_as_at_first() {
     let last = |before: &[&str]| {
         let said = [before, &["내 습관 보여 줘"]].concat().join("\n");
         let ended = Home::new().run(&["chat", "--json", "--locale", "ko"], format!("{said}\n"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let call = ended.of_type("tool_call_ended").pop().unwrap();
         assert_eq!(call["name"], "list_active_habits");
+        assert_eq!(ended.of_type("messages_left_out"), [json!(0); 0]);
         ended.of_type("model_message").pop().unwrap()["text"].clone()
     };
-    let words = ["수면", "스트레스", "운동", "식단", "집중", "감정", "나쁜 습관", "빛"];
+    let words = ["수면", "스트레스", "운동", "식단", "집중", "감정", "나쁜 습관", "빛", "수면"];
     let searches = words.map(|word| format!("{word} 프로토콜 찾아줘"));
     assert_eq!(last(&searches.each_ref().map(|search| &**search)), last(&[]));
 }
