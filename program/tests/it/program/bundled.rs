@@ -42,19 +42,39 @@ fn the_first_words_say_that_it_is_a_demonstration_and_how_another_model_is_taken
 }
 
 #[test]
-fn after_ten_turns_the_bundled_model_reads_all_of_the_chat_and_answers_as_at_first() {
+fn at_the_end_of_a_long_chat_the_bundled_model_says_what_it_says_at_the_beginning() {
     let last = |before: &[&str]| {
         let said = [before, &["내 습관 보여 줘"]].concat().join("\n");
         let ended = Home::new().run(&["chat", "--json", "--locale", "ko"], format!("{said}\n"));
         assert_eq!(ended.code, Some(0), "{ended:?}");
         let call = ended.of_type("tool_call_ended").pop().unwrap();
         assert_eq!(call["name"], "list_active_habits");
-        assert_eq!(ended.of_type("messages_left_out"), [json!(0); 0]);
         ended.of_type("model_message").pop().unwrap()["text"].clone()
     };
-    let words = ["수면", "스트레스", "운동", "식단", "집중", "감정", "나쁜 습관", "빛", "수면"];
+    let words = ["수면", "스트레스", "운동", "식단", "집중", "감정", "나쁜 습관", "빛"];
     let searches = words.map(|word| format!("{word} 프로토콜 찾아줘"));
     assert_eq!(last(&searches.each_ref().map(|search| &**search)), last(&[]));
+}
+
+#[test]
+fn ten_turns_of_a_usual_chat_fit_into_the_room_of_the_bundled_model() {
+    let said = [
+        "수면에 좋은 프로토콜 찾아줘",
+        "느린 호흡은 어떻게 하는 거야?",
+        "'아침 햇빛 보기' 습관 추가해줘",
+        "내 습관 보여 줘",
+        "고마워",
+        "스트레스 프로토콜 찾아줘",
+        "'물 한 잔' 습관 추가해줘",
+        "오늘 1번 습관 했어",
+        "습관이 몇 개야?",
+        "내 습관 보여 줘",
+    ];
+    let chat = ["chat", "--json", "--locale", "ko", "--confirm", "approve"];
+    let ended = Home::new().run(&chat, format!("{}\n", said.join("\n")));
+    assert_eq!((ended.code, ended.of_type("turn_ended").len()), (Some(0), 10), "{ended:?}");
+    assert_eq!(ended.of_type("messages_left_out"), [json!(0); 0]);
+    assert_eq!(ended.of_type("tool_call_ended").pop().unwrap()["name"], "list_active_habits");
 }
 
 #[test]
