@@ -17,7 +17,7 @@ use super::{
     authorize::{approval_ended, authorize},
     cancellation::Interruption,
     check::{CheckedCall, check},
-    lost_end::end_lost,
+    lost_end::{end_lost, leaves_no_trace},
     msg::{CallEnd, DispatchRequest, DispatcherEvent},
     not_run::NotRun,
     record::Record,
@@ -245,6 +245,10 @@ impl Call {
     async fn panicked(&mut self, panic: &str) {
         let request = self.request.clone();
         error!(call = %request.call.id, tool = %request.call.name, panic, "a handler panicked");
+        // A late reader owes nothing, as in `run`.
+        if self.reply.is_none() && leaves_no_trace(&self.context, &request.call.name) {
+            return;
+        }
         let end = end_lost(&self.context, request, &Fault::PANIC).await;
         self.answer(end);
     }

@@ -51,10 +51,7 @@ pub(super) async fn keep_trying(
 ///
 /// # Errors
 /// [`StoreError`] if the ledger cannot be read or written, or does not have the call.
-pub(super) async fn try_once(
-    record: &mut Record,
-    ended: &Ended,
-) -> Result<Option<ResolvedCall>, StoreError> {
+async fn try_once(record: &mut Record, ended: &Ended) -> Result<Option<ResolvedCall>, StoreError> {
     let row = record.row().await?;
     match row.state {
         CallState::Ended if row.effect == Some(Effect::Unknown) => {

@@ -11,7 +11,7 @@ use super::{
     CallContext,
     authorize::AuthorizedCall,
     context::HandlerRuns,
-    late_end::{keep_trying, try_once},
+    late_end::keep_trying,
     msg::CallEnd,
     not_run::NotRun,
     permits::{Held, NoPermit},
@@ -248,15 +248,13 @@ async fn beside(
     early.tell(end);
     let late = self::finished(work.await, is_read, authorized, &ctx);
     info!(call = %ctx.call, tool = %checked.tool().spec().name, is_ok = late.outcome.is_ok(), "a late handler ended");
-    if is_settled {
+    // A reader left no trace, so nothing is owed. If the ledger does not have its end, the call is
+    // its session's again and runs anew. An end that came meanwhile would leave that session
+    // waiting for another.
+    if is_settled || is_read {
         return Ran::Late(None);
     }
     let late = record.end_step(late);
-    if is_read {
-        // It left no trace, and its session may have gone on with numbers of its own, so nothing is
-        // owed.
-        return Ran::Late(try_once(record, &late).await.ok().flatten());
-    }
     let _kept = context.kept_ends.keep(ctx.call, late.clone());
     Ran::Late(keep_trying(record, &late, 0, context).await)
 }

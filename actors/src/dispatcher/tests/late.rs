@@ -146,25 +146,30 @@ async fn a_late_reader_of_which_the_ledger_never_heard_is_left_out_of_it() {
     assert_eq!(test.at_rest().await, []);
 }
 
+/// Its session has woken meanwhile, and the call runs anew under the same id.
 #[tokio::test]
-async fn a_late_reader_whose_call_the_ledger_has_is_recorded_with_its_real_end() {
-    let gate = Gate::new();
-    let test = TestRuntime::new([hasty(FakeTool::read("look")).gate(&gate)]).await;
-    let proposed = test.not_begun("look", "{}").await;
-    step(&test, &proposed, proposed.request.proposal()).await;
-    let row = test.ledger().await.remove(0);
-    let store = test.store.clone();
-    let goes_on = |request: &mut DispatchRequest| {
-        let news = request.news.clone();
-        let ledger_row = Some(Box::new(row));
-        *request = DispatchRequest { news, ledger_row, ..(*proposed.request).clone() };
-        store.fail_next_begin();
-    };
-    let mut call = test.begin_with("look", "{}", goes_on).await;
-    assert!(!call.end().await.is_recorded);
-    gate.open();
-    let row = test.at_rest().await.remove(0);
-    assert!(row.outcome.is_some_and(|outcome| outcome.is_ok()));
+async fn a_late_reader_whose_end_is_not_recorded_leaves_its_call_to_its_session() {
+    for end in [End::Echo, End::Panic("late")] {
+        let gate = Gate::new();
+        let tool = hasty(FakeTool::read("look")).gate(&gate).end(end.clone());
+        let test = TestRuntime::new([tool]).await;
+        let proposed = test.not_begun("look", "{}").await;
+        step(&test, &proposed, proposed.request.proposal()).await;
+        let row = test.ledger().await.remove(0);
+        let store = test.store.clone();
+        let goes_on = |request: &mut DispatchRequest| {
+            let news = request.news.clone();
+            let ledger_row = Some(Box::new(row.clone()));
+            *request = DispatchRequest { news, ledger_row, ..(*proposed.request).clone() };
+            store.fail_next_begin();
+        };
+        let mut call = test.begin_with("look", "{}", goes_on).await;
+        assert!(!call.end().await.is_recorded);
+        gate.open();
+        test.context.tasks.close();
+        in_time(test.context.tasks.wait()).await;
+        assert_eq!(test.ledger().await, [row], "{end:?}");
+    }
 }
 
 #[tokio::test]
