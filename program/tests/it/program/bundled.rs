@@ -73,7 +73,7 @@ fn ten_turns_of_a_usual_chat_fit_into_the_room_of_the_bundled_model() {
     let chat = ["chat", "--json", "--locale", "ko", "--confirm", "approve"];
     let ended = Home::new().run(&chat, format!("{}\n", said.join("\n")));
     assert_eq!((ended.code, ended.of_type("turn_ended").len()), (Some(0), 10), "{ended:?}");
-    assert_eq!(ended.of_type("messages_left_out"), [json!(0); 0]);
+    assert!(ended.of_type("messages_left_out").is_empty(), "{ended:?}");
     assert_eq!(ended.of_type("tool_call_ended").pop().unwrap()["name"], "list_active_habits");
 }
 
