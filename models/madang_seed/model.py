@@ -14,6 +14,10 @@ _HAS_BFLOAT16 = any(torch.cpu.get_capabilities().get(name) for name in ("avx512_
 COMPUTED_IN = torch.bfloat16 if _HAS_BFLOAT16 else torch.float32
 
 
+# How many matrices on top of each other a parameter is.
+STACKED = {"qkv": 3, "gate_up": 2}
+
+
 @dataclass(frozen=True)
 class Shape:
     """The sizes of the network."""

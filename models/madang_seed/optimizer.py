@@ -7,10 +7,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor, nn
 
-from .model import COMPUTED_IN
-
-# How many matrices on top of each other a parameter is.
-_FUSED = {"qkv": 3, "gate_up": 2}
+from .model import COMPUTED_IN, STACKED
 
 
 class Optimizer:
@@ -43,7 +40,7 @@ class Optimizer:
         momentum.lerp_(gradient, 0.05)
         direction = gradient.lerp(momentum, 0.95)
         parameter.mul_(1 - rate * self._decay)
-        parts = direction.chunk(_FUSED.get(name.rpartition(".")[2], 1))
+        parts = direction.chunk(STACKED.get(name.rpartition(".")[2], 1))
         update = torch.cat([_orthogonal(part) * max(1.0, part.shape[0] / part.shape[1]) ** 0.5 for part in parts])
         parameter.add_(update, alpha=-rate)
 

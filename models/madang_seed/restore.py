@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from .chat import SPECIAL_TOKENS
-from .model import Network, Shape
+from .model import STACKED, Network, Shape
 from .vocabulary import Vocabulary, unescaped
 
 
@@ -52,16 +52,12 @@ def graft(reader: gguf.GGUFReader, wanted: Vocabulary, shape: Shape) -> Network:
     return grafted
 
 
-# How many matrices on top of each other a parameter is.
-_STACKED = {"qkv": 3, "gate_up": 2}
-
-
 def _widened(name: str, old: Tensor, fresh: Tensor) -> Tensor:
     """The old weights in the first rows and columns of fresh ones."""
     if old.ndim == 1:
         # What is new is about nothing at first, so that the mean square falls by the share of the old width.
         return torch.cat([old * (len(old) / len(fresh)) ** 0.5, fresh[len(old) :]])
-    parts = _STACKED.get(name.rpartition(".")[2], 1)
+    parts = STACKED.get(name.rpartition(".")[2], 1)
     return torch.cat([_corner(*pair) for pair in zip(old.chunk(parts), fresh.chunk(parts), strict=True)])
 
 
