@@ -125,7 +125,7 @@ fn turn_end(row: &impl Columns) -> Result<Option<StoredEnd>, StoreError> {
     Ok(Some(StoredEnd { ending: from_name(ending)?, error, usage }))
 }
 
-/// Reads an entry of the transcript, with the end of the turn that ended behind it.
+/// Reads an entry of the transcript, and the end of its turn if the turn ended after it.
 pub(crate) fn transcript_row(row: &impl Columns) -> Result<TranscriptRow, StoreError> {
     let seq = row.number("message_seq")?;
     let language = row.maybe_text("language")?.map(value::language).transpose()?;
