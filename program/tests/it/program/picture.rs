@@ -15,6 +15,8 @@ const SIZE: (u16, u16) = (100, 40);
 /// The size of a cell in units of the picture.
 const CELL: (u16, u16) = (9, 19);
 const MARGIN: u16 = 14;
+/// The day in the picture.
+const DAY: &str = "2026-11-30";
 
 /// Lets a person ask for a habit, read the question, and say yes. Returns the final screen.
 fn record() -> Parser {
@@ -31,8 +33,26 @@ fn record() -> Parser {
     assert!(chat.ended().0.success());
     let [columns, rows] = [SIZE.0, SIZE.1].map(|size| NonZero::new(size).unwrap());
     let mut terminal = Parser::new(rows, columns, 0);
-    terminal.process(shown.as_bytes());
+    terminal.process(on_one_day(shown).as_bytes());
     terminal
+}
+
+/// Replaces each date by the day of the picture, which would change overnight otherwise.
+fn on_one_day(mut shown: String) -> String {
+    let form = DAY.as_bytes();
+    let is_date = |letters: &[u8]| {
+        letters.iter().zip(form).all(|(letter, digit)| match digit {
+            b'-' => *letter == b'-',
+            _ => letter.is_ascii_digit(),
+        })
+    };
+    let windows = shown.as_bytes().windows(form.len()).enumerate();
+    let places: Vec<_> =
+        windows.filter(|(_, letters)| is_date(letters)).map(|(place, _)| place).collect();
+    for place in places {
+        shown.replace_range(place..place + form.len(), DAY);
+    }
+    shown
 }
 
 /// Draws a screen without its empty rows at the end.
