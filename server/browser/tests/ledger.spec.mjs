@@ -72,7 +72,7 @@ test("an unknown effect is resolved in two steps", { tag: "@mock" }, async ({ pa
 
 test("a deleted chat leaves no call on the page or in lists, and what its tool did", async ({ page, serve }) => {
   const habits = { tool_calls: [{ name: "list_active_habits", arguments: {} }] };
-  const server = await serve([ADD, says("Done."), habits, says("One.")]);
+  const server = await serve([ADD, says("Done."), habits, says("You have it.")]);
   await enter(page, server);
   await send(page, "go");
   await dialog(page).getByRole("button", { name: "Yes", exact: true }).click();
@@ -94,7 +94,7 @@ test("a deleted chat leaves no call on the page or in lists, and what its tool d
   await expect(page.locator(".proof")).toContainText("There is no such chat.");
   await page.getByRole("link", { name: "New chat", exact: true }).click();
   await send(page, "Show my habits");
-  await expect(log(page).getByText("One.")).toBeVisible();
+  await expect(log(page).getByText("You have it.")).toBeVisible();
   const { body } = await ask(server, "v1/ledger");
   expect(body.calls).toMatchObject([{ name: "list_active_habits", outcome: { data: { count: 1 } } }]);
 });
