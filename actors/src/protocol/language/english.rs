@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, time::Duration};
 
-use super::{Language, listed, standing, words_of};
+use super::{Language, count_words, listed, standing};
 use crate::protocol::{
     Bound, Breach, CancelReason, Effect, EffectResolution, LanguageTag, LimitExceeded, Notice,
     PromptPart, PromptSize, Text,
@@ -19,10 +19,10 @@ impl Language for English {
 
     /// A line of fewer than three words, such as `ok` or a name, may be of any language.
     fn is_of(&self, line: &str) -> bool {
-        let (english, foreign): (Vec<_>, Vec<_>) = words_of(line).partition(|word| {
+        let (english, foreign) = count_words(line, |word| {
             word.chars().all(|letter| letter.is_ascii() || !letter.is_alphabetic())
         });
-        english.len() >= 3 && english.len() > 4 * foreign.len()
+        english >= 3 && english > 4 * foreign
     }
 
     fn say(&self, text: &Text<'_>) -> Option<String> {

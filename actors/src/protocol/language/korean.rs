@@ -2,7 +2,7 @@
 
 use std::{fmt::Display, time::Duration};
 
-use super::{Language, Particle, listed, standing, words_of};
+use super::{Language, Particle, count_words, listed, standing};
 use crate::protocol::{
     Bound, Breach, CancelReason, Effect, EffectResolution, LanguageTag, LimitExceeded, Notice,
     PromptPart, PromptSize, Text,
@@ -22,9 +22,8 @@ impl Language for Korean {
     fn is_of(&self, line: &str) -> bool {
         let is_hangul =
             |letter| matches!(letter, 'ㄱ'..='ㆎ' | '가'..='힣' | '\u{1100}'..='\u{11ff}');
-        let (korean, foreign): (Vec<_>, Vec<_>) =
-            words_of(line).partition(|word| word.contains(is_hangul));
-        !korean.is_empty() && foreign.len() <= 4 * korean.len()
+        let (korean, foreign) = count_words(line, |word| word.contains(is_hangul));
+        korean > 0 && foreign <= 4 * korean
     }
 
     fn say(&self, text: &Text<'_>) -> Option<String> {

@@ -56,9 +56,17 @@ pub trait Language: fmt::Debug + Send + Sync + 'static {
     }
 }
 
-/// Splits a line at its blanks, and returns the words that have letters.
-fn words_of(line: &str) -> impl Iterator<Item = &str> {
-    line.split_whitespace().filter(|word| word.contains(char::is_alphabetic))
+/// Counts the words of a line that are of a language, and those that are not. Only words with
+/// letters count.
+fn count_words(line: &str, is_of: impl Fn(&str) -> bool) -> (usize, usize) {
+    let words = line.split_whitespace().filter(|word| word.contains(char::is_alphabetic));
+    let mut own = 0;
+    let mut all = 0;
+    for word in words {
+        all += 1;
+        own += usize::from(is_of(word));
+    }
+    (own, all - own)
 }
 
 /// Joins words of JSON (`string`, `object`, names of formats) by commas. They are the same in every
