@@ -73,7 +73,8 @@ macro_rules! entry_bytes {
     };
 }
 
-/// Reads a part of a transcript.
+/// Reads a part of a transcript. Without the plus, SQLite would prepare the statement again for
+/// each value of the limit, which takes longer than the reading.
 pub(super) const TRANSCRIPT: &str = concat!(
     "SELECT ",
     entry_bytes!(),
@@ -89,7 +90,7 @@ pub(super) const TRANSCRIPT: &str = concat!(
     " AS bytes \
      FROM madang_messages AS m LEFT JOIN madang_calls AS c ON c.call = m.call \
      WHERE m.session = $1 AND m.seq >= $2 \
-     AND m.seq > (SELECT erased_to FROM madang_sessions WHERE session = $1) ORDER BY m.seq LIMIT $3)) WHERE total <= $4)",
+     AND m.seq > (SELECT erased_to FROM madang_sessions WHERE session = $1) ORDER BY m.seq LIMIT +$3)) WHERE total <= $4)",
 );
 
 /// Reads a part of a transcript, and one more row to see where the next part begins. The database

@@ -22,14 +22,15 @@ const CHATS_AT_ONCE: u32 = 64;
 /// together. The time is looked at before each read.
 const ENTRIES_AT_ONCE: u32 = 32;
 
-/// The next chats of a user in the list. The position itself is among them at first.
+/// The next chats of a user in the list. The position itself is among them at first. The plus, here
+/// and below, is there for the reason given at [`TRANSCRIPT`](super::read::TRANSCRIPT).
 macro_rules! chats {
     ($compares:literal) => {
         concat!(
             "SELECT session, last_at, user AS owner, opened_at, seal AS owner_seal FROM madang_sessions \
              WHERE last_at IS NOT NULL AND user = $1 AND (last_at, session) ",
             $compares,
-            " ($2, $3) ORDER BY last_at DESC, session DESC LIMIT $4"
+            " ($2, $3) ORDER BY last_at DESC, session DESC LIMIT +$4"
         )
     };
 }
@@ -44,7 +45,7 @@ WHERE m.session = $1 AND m.seq > max($2, coalesce(
     (SELECT max(seq) FROM madang_messages INDEXED BY madang_clearings
      WHERE session = $1 AND content = '{"role":"cleared"}'), 0))
 AND EXISTS (SELECT 1 FROM madang_sessions WHERE session = $1 AND user = $3)
-ORDER BY m.seq LIMIT $4"#;
+ORDER BY m.seq LIMIT +$4"#;
 
 /// Searches the texts of a user.
 pub(super) async fn search(
