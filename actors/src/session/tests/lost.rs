@@ -213,12 +213,16 @@ async fn three_hundred_sessions_that_are_killed_at_once_end_each_turn_once() {
         let (reply, _) = oneshot::channel();
         runtime.send(slot, SessionRequest::State { page: ViewPage::ALL, reply });
     }
+    let mut again = Vec::new();
     for (slot, probe, end) in &mut sessions {
         assert_eq!(in_time(end).await.unwrap().ending, TurnEnding::Answered);
         probe.until_turns_ended(1).await;
         // The state of one that was dead then may have been asked of the dead one.
         in_time(awake(&runtime, slot)).await;
-        runtime.ask(slot, "again").await.unwrap().await.unwrap();
+        again.push(runtime.ask(slot, "again").await.unwrap());
+    }
+    for ((_, probe, _), end) in sessions.iter_mut().zip(again) {
+        in_time(end).await.unwrap();
         probe.until_turns_ended(2).await;
         assert_eq!(ends(probe.events()).len(), 2, "{}", probe.lines());
     }
