@@ -398,11 +398,12 @@ async fn a_session_is_found_again_with_its_chat_after_the_runtime_was_shut_down(
         .start()
         .await
         .unwrap();
-    // Before its own user opens it: an open session is looked for in memory.
-    let foreign = runtime.user("lee").unwrap().session("s").await;
-    assert!(matches!(foreign, Err(madang::Error::Foreign(_))));
+    let lee = runtime.user("lee").unwrap();
+    // The owner is read from the store first. Once the session is open, it is known in memory.
+    assert!(matches!(lee.session("s").await, Err(madang::Error::Foreign(_))));
     let session = runtime.user("kim").unwrap().session("s").await.unwrap();
     assert_eq!(session.state().await.unwrap().messages, before);
+    assert!(matches!(lee.session("s").await, Err(madang::Error::Foreign(_))));
     runtime.shutdown().await.unwrap();
 }
 
