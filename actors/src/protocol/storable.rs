@@ -43,13 +43,39 @@ pub fn storable(value: &Value, max_bytes: usize) -> Result<(), Unstorable> {
     if is_deeper(value, MAX_LEVELS) {
         return Err(Unstorable::TooDeep { max_levels: MAX_LEVELS });
     }
-    fits(value, max_bytes)
+    fits(value, [value], max_bytes)
 }
 
-/// Counts the bytes of a value. Its depth is already bounded, so the writer may recurse.
-fn fits(value: &impl Serialize, max_bytes: usize) -> Result<(), Unstorable> {
+/// Counts the bytes of a whole. The depth of its parts is already bounded, so the writer may
+/// recurse. A text that is too long is refused by its length, without a look at each byte.
+fn fits<'v>(
+    whole: &impl Serialize,
+    parts: impl IntoIterator<Item = &'v Value>,
+    max_bytes: usize,
+) -> Result<(), Unstorable> {
     let max_bytes = max_bytes.min(MAX_BYTES);
-    json_bytes(value, max_bytes).map(drop).ok_or(Unstorable::TooLong { max_bytes })
+    let least = text_bytes(parts);
+    let bytes = if least > max_bytes { None } else { json_bytes(whole, max_bytes) };
+    bytes.map(drop).ok_or(Unstorable::TooLong { max_bytes })
+}
+
+/// Sums up the lengths of all texts and names in values, with their quotation marks. Does not
+/// recurse.
+fn text_bytes<'v>(values: impl IntoIterator<Item = &'v Value>) -> usize {
+    let mut waiting: Vec<&Value> = values.into_iter().collect();
+    let mut bytes = 0;
+    while let Some(value) = waiting.pop() {
+        match value {
+            Value::Array(items) => waiting.extend(items),
+            Value::Object(fields) => {
+                bytes += fields.keys().map(|name| name.len() + 2).sum::<usize>();
+                waiting.extend(fields.values());
+            }
+            Value::String(text) => bytes += text.len() + 2,
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+    bytes
 }
 
 /// Returns the bytes of a value as JSON, or `None` if they are more than this.
@@ -94,7 +120,7 @@ impl ToolOutcome {
         if metadata.values().any(|value| is_deeper(value, MAX_LEVELS - 1)) {
             return Err(Unstorable::TooDeep { max_levels: MAX_LEVELS });
         }
-        fits(metadata, max_bytes)
+        fits(metadata, metadata.values(), max_bytes)
     }
 
     /// Drops the outcome without recursion. An outcome that is too deep to be stored may be too
