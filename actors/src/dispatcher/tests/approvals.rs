@@ -3,7 +3,7 @@
 
 use serde_json::{Value, json};
 
-use super::{LONG_ENOUGH, runtime_with};
+use super::{LONG_ENOUGH, SHORT, runtime_with};
 use crate::{
     approval::{self, ConfirmMsg},
     dispatcher::{
@@ -91,7 +91,7 @@ async fn arguments_that_were_swapped_after_the_check_or_the_approval_are_not_run
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_approval_waits_for_a_permit_no_longer_than_it_counts() {
     let stuck = Gate::new();
     let tool = FakeTool::destructive("mail").gate(&stuck).with_spec(|spec| spec.max_concurrent(1));
@@ -127,8 +127,9 @@ async fn an_approval_that_expires_while_a_handler_runs_in_the_transaction_leaves
     test.decide(&request, Decision::Approve).await.unwrap();
     in_time(gate.arrived(1)).await;
     let clock = &test.handles.calls.clock;
-    while clock.now() < test.ledger().await[0].expires_at.unwrap() {
-        tokio::task::yield_now().await;
+    let expires_at = test.ledger().await[0].expires_at.unwrap();
+    while clock.now() < expires_at {
+        tokio::time::sleep(SHORT).await;
     }
     gate.open();
     assert_eq!(kind(&call.end().await), "overloaded, None");

@@ -145,7 +145,7 @@ async fn a_handler_that_panics_or_is_cut_off_gives_its_resource_back() {
     assert_eq!(test.handles.calls.permits.resources(), 0);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn waiting_for_a_resource_has_an_end_also_with_an_approval_in_hand() {
     let stuck = Gate::new();
     let tools = vec![
