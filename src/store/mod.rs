@@ -26,6 +26,12 @@
 //! # }
 //! ```
 
+#[cfg(feature = "sqlite")]
+mod files;
+#[cfg(feature = "sqlite")]
+mod key_file;
+#[cfg(feature = "sqlite")]
+mod keys;
 pub mod port;
 #[cfg(feature = "sqlite")]
 mod rows;
@@ -43,7 +49,6 @@ pub use madang_actors::port::{
 pub use sqlx;
 
 #[cfg(feature = "sqlite")]
-pub use sqlite::{
-    OpenError, SchemaFault, SealKeyError, SealKeyFile, SqliteOptions, SqliteStore, WriteFault,
-    savepoint,
-};
+pub use key_file::{SealKeyError, SealKeyFile};
+#[cfg(feature = "sqlite")]
+pub use sqlite::{OpenError, SchemaFault, SqliteOptions, SqliteStore, WriteFault, savepoint};

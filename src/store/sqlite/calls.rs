@@ -1,77 +1,74 @@
-//! Reads the calls that a filter selects, page by page, in the order of their proposals.
+//! Reads the calls that a filter selects, in the order of their numbers.
 
 use madang_actors::{
     port::{LedgerFilter, LedgerRow, SelectedCalls, StoreError},
     protocol::CallId,
 };
-use sqlx::{QueryBuilder, Sqlite};
-use tracing::error;
+use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
 
 use super::{
     own::Own,
     read::{all, one},
 };
-use crate::store::rows::{columns::Columns, ledger::call_as_far_as_readable};
+use crate::store::rows::{
+    calls::{self as rows, SelectedRows},
+    columns::Columns,
+};
 
 /// Lists the calls that a filter selects.
 pub(super) async fn read(
     own: &mut Own<'_>,
     filter: &LedgerFilter,
 ) -> Result<Vec<LedgerRow>, StoreError> {
-    let mut calls = Vec::new();
-    let mut behind = match filter.after {
-        None => None,
-        Some(after) => Some(number(own, filter, after).await?),
-    };
-    // Runs once, unless rows are left out: later ones then fill the page.
-    loop {
-        let mut missing = filter.limit.map(|limit| limit - calls.len());
-        if filter.max_bytes.is_some() {
-            missing = Some(fitting(own, filter, behind, missing).await?);
-        }
-        let mut query = query(own, "*", filter, behind, missing);
-        let rows = all(own.db, query.build()).await?;
-        for row in &rows {
-            behind = Some(row.integer("number")?);
-            match call_as_far_as_readable(row) {
-                Ok(call) => calls.extend(call),
-                // A list over all chats skips a row without ids. A question about one chat or call
-                // fails instead of missing the row.
-                Err(cause)
-                    if filter.session.is_none()
-                        && !matches!(filter.calls, SelectedCalls::One(_)) =>
-                {
-                    let call = row.text("call");
-                    error!(number = ?behind, ?call, %cause, "a row of the ledger cannot be read");
-                }
-                Err(cause) => return Err(cause),
-            }
-        }
-        let is_whole = missing.is_none_or(|missing| rows.len() < missing);
-        if is_whole
-            || filter.max_bytes.is_some()
-            || filter.limit.is_none_or(|limit| limit == calls.len())
-        {
-            return Ok(calls);
-        }
-    }
+    rows::read(&mut Selected { own, filter }, filter).await
 }
 
-/// Counts the calls that a filter with a bound in bytes selects. The database counts the bytes, so
-/// that no more calls are in memory.
-async fn fitting(
-    own: &mut Own<'_>,
-    filter: &LedgerFilter,
-    behind: Option<i64>,
-    limit: Option<usize>,
-) -> Result<usize, StoreError> {
-    const BYTES: &str = "octet_length(raw_arguments) + coalesce(octet_length(opaque), 0) \
-        + coalesce(octet_length(arguments), 0) + coalesce(octet_length(asked), 0) + coalesce(octet_length(shown), 0) \
-        + coalesce(octet_length(outcome), 0) AS bytes";
-    let mut query = query(own, BYTES, filter, behind, limit);
-    let rows = all(own.db, query.build()).await?;
-    let bytes = rows.iter().map(|row| row.integer("bytes")).collect::<Result<Vec<_>, _>>()?;
-    Ok(filter.fitting(bytes.into_iter().map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX))))
+/// The calls that a filter selects.
+struct Selected<'c, 'o> {
+    own: &'c mut Own<'o>,
+    filter: &'c LedgerFilter,
+}
+
+impl SelectedRows for Selected<'_, '_> {
+    type Row = SqliteRow;
+    type Position = i64;
+
+    // A number never changes.
+    async fn position_of(&mut self, call: CallId) -> Result<Option<i64>, StoreError> {
+        let LedgerFilter { session, user, .. } = self.filter;
+        let this = LedgerFilter {
+            session: session.clone(),
+            user: user.clone(),
+            ..LedgerFilter::call(call)
+        };
+        let mut query = query(self.own, "*", &this, None, None);
+        one(self.own.db, query.build()).await?.as_ref().map(Self::position).transpose()
+    }
+
+    fn position(row: &SqliteRow) -> Result<i64, StoreError> {
+        row.integer("number")
+    }
+
+    async fn rows(
+        &mut self,
+        behind: Option<i64>,
+        limit: Option<usize>,
+    ) -> Result<Vec<SqliteRow>, StoreError> {
+        let mut query = query(self.own, "*", self.filter, behind, limit);
+        all(self.own.db, query.build()).await
+    }
+
+    async fn sizes(
+        &mut self,
+        behind: Option<i64>,
+        limit: Option<usize>,
+    ) -> Result<Vec<SqliteRow>, StoreError> {
+        const BYTES: &str = "octet_length(raw_arguments) + coalesce(octet_length(opaque), 0) \
+            + coalesce(octet_length(arguments), 0) + coalesce(octet_length(asked), 0) + coalesce(octet_length(shown), 0) \
+            + coalesce(octet_length(outcome), 0) AS bytes";
+        let mut query = query(self.own, BYTES, self.filter, behind, limit);
+        all(self.own.db, query.build()).await
+    }
 }
 
 /// Makes the query for a filter. SQLite searches by one index. A `+` hides a condition from the
@@ -119,16 +116,4 @@ pub(super) fn query(
         query.push(" LIMIT ").push_bind(i64::try_from(limit).unwrap_or(i64::MAX));
     }
     query
-}
-
-/// Finds the number of a call, which never changes. The call must be of the filter's user and
-/// session.
-async fn number(own: &mut Own<'_>, filter: &LedgerFilter, call: CallId) -> Result<i64, StoreError> {
-    let LedgerFilter { session, user, .. } = filter;
-    let this =
-        LedgerFilter { session: session.clone(), user: user.clone(), ..LedgerFilter::call(call) };
-    let mut query = query(own, "*", &this, None, None);
-    let row = one(own.db, query.build()).await?;
-    let row = row.ok_or_else(|| StoreError::refused(format!("there is no call {call}")))?;
-    row.integer("number")
 }

@@ -1,7 +1,7 @@
 //! Finds the real path of a database, without links and other spellings, and the file at that path.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs,
     io::{self, ErrorKind},
     path::{Path, PathBuf, absolute},
 };
@@ -29,22 +29,6 @@ pub(super) fn resolved(path: &Path) -> io::Result<PathBuf> {
         }
     }
     Err(io::Error::other("too many links lead to the file"))
-}
-
-/// Returns the path of a file in the same folder, whose name is that of this file and a suffix.
-pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(suffix);
-    name.into()
-}
-
-/// Creates a file that no other account can open.
-pub(super) fn create_new(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options.open(path)
 }
 
 /// Identifies a file under any name: device and inode.

@@ -11,7 +11,7 @@ use libsqlite3_sys as sqlite;
 use madang_actors::port::StoreError;
 use sqlx::migrate::MigrateError;
 
-use super::key_file::SealKeyError;
+use crate::store::key_file::SealKeyError;
 
 /// A reason why a database cannot be opened. Each message says what to do.
 #[derive(Debug, thiserror::Error)]

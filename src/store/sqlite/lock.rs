@@ -13,9 +13,10 @@ use std::{
 
 use super::{
     OpenError,
-    database_file::{self, DatabaseFile, beside},
+    database_file::{self, DatabaseFile},
     private,
 };
+use crate::store::files::beside;
 
 /// The right to write a database; dropping it frees the database.
 #[derive(Debug)]

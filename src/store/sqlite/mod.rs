@@ -28,6 +28,7 @@
 
 mod audit;
 mod authorizer;
+mod call_head;
 mod calls;
 mod cut_off;
 mod database_file;
@@ -36,7 +37,6 @@ mod erase;
 mod error;
 mod forget;
 mod inspect;
-mod key_file;
 mod lock;
 mod open;
 mod options;
@@ -63,7 +63,6 @@ mod tests;
 use std::time::Duration;
 
 pub use error::{OpenError, WriteFault};
-pub use key_file::{SealKeyError, SealKeyFile};
 pub use options::SqliteOptions;
 pub use savepoint::savepoint;
 pub use schema::SchemaFault;

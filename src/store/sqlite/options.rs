@@ -18,12 +18,16 @@ use sqlx::{
 use super::{
     OpenError, database_file, error,
     inspect::{self, Found, Sharing},
-    key_file::{SealKeyError, SealKeyFile},
     lock::Lock,
     private, readers, schema,
     store::{Claim, Shared, SqliteStore},
     temporary::TemporaryFolder,
     writer::{self, Writer},
+};
+use crate::store::{
+    files::beside,
+    key_file::{SealKeyError, SealKeyFile},
+    keys::{Keys, NoKeys},
 };
 
 /// Options of a [`SqliteStore`]. Awaiting them opens it.
@@ -36,15 +40,6 @@ pub struct SqliteOptions {
     writer: Option<Change>,
     busy_timeout: Duration,
     keys: Keys,
-}
-
-/// The source of the seal keys.
-#[derive(Debug)]
-enum Keys {
-    /// The usual file of the user's configuration.
-    Usual,
-    File(SealKeyFile),
-    Given(SealKeys),
 }
 
 /// A change of the options of the writing connection.
@@ -195,7 +190,7 @@ impl SqliteOptions {
         let probe = "BEGIN IMMEDIATE; CREATE TABLE madang_probe (id); ROLLBACK";
         sqlx::query(probe).execute(&mut db).await.map_err(unusable)?;
         schema::migrate(path, &mut db, &self.migrations).await?;
-        let keys = self.keys.of_database(path, &mut db).await?;
+        let keys = sealed_with(&self.keys, path, &mut db).await?;
         let writer = Writer::new(db, keys.clone()).await.map_err(unusable)?;
         let reading = readers::connect_options(path);
         let shared = Shared::writing(options, writer, claim, reading, self.readers, keys);
@@ -246,7 +241,7 @@ impl SqliteOptions {
             // The folder cannot be written and no writer has it open: the file alone holds
             // everything.
             Err(OpenError::Unusable { .. } | OpenError::ReadOnly { .. })
-                if !database_file::beside(&path, "-wal").exists() =>
+                if !beside(&path, "-wal").exists() =>
             {
                 options = options.immutable(true);
                 connect(&path, &options).await?
@@ -279,68 +274,30 @@ async fn not_another_kind(path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-impl Keys {
-    /// Reads the keys that were passed, or those of the file. Returns `None` if the file is
-    /// missing.
-    fn read(&self) -> Result<Option<SealKeys>, OpenError> {
-        match self {
-            Self::Given(keys) => Ok(Some(keys.clone())),
-            Self::Usual | Self::File(_) => match self.file() {
-                Ok(file) => file.read().map_err(OpenError::from),
-                Err(_) => Ok(None),
-            },
-        }
+/// Finds the keys that sealed the database, or fresh ones if nothing is sealed yet, and notes the
+/// newest.
+async fn sealed_with(
+    keys: &Keys,
+    path: &Path,
+    db: &mut SqliteConnection,
+) -> Result<SealKeys, OpenError> {
+    let unusable = |cause| OpenError::of_sql(path, cause);
+    let sealed = "SELECT key FROM madang_seal_keys ORDER BY since DESC, key";
+    let known: Vec<String> =
+        sqlx::query_scalar(sealed).fetch_all(&mut *db).await.map_err(unusable)?;
+    let found =
+        keys.of_database(&path.display().to_string(), &known).map_err(|none| match none {
+            NoKeys::Unusable(error) => error.into(),
+            NoKeys::Missing { key, keys } => {
+                OpenError::SealKeyMissing { path: path.to_owned(), key, keys }
+            }
+        })?;
+    if let Some(newest) = found.ids().next() {
+        let note = "INSERT INTO madang_seal_keys (key, since) VALUES ($1, unixepoch()) ON CONFLICT DO NOTHING";
+        let noted = sqlx::query(note).bind(newest.to_string()).execute(db).await;
+        noted.map_err(unusable)?;
     }
-
-    fn file(&self) -> Result<SealKeyFile, SealKeyError> {
-        match self {
-            Self::File(file) => Ok(file.clone()),
-            Self::Usual | Self::Given(_) => SealKeyFile::usual(),
-        }
-    }
-
-    /// Returns the keys that sealed the database, or fresh ones if nothing is sealed yet.
-    async fn of_database(
-        &self,
-        path: &Path,
-        db: &mut SqliteConnection,
-    ) -> Result<SealKeys, OpenError> {
-        let unusable = |cause| OpenError::of_sql(path, cause);
-        let sealed = "SELECT key FROM madang_seal_keys ORDER BY since DESC, key";
-        let known: Vec<String> =
-            sqlx::query_scalar(sealed).fetch_all(&mut *db).await.map_err(unusable)?;
-        let found = match self {
-            Self::Given(keys) => keys.clone(),
-            Self::Usual | Self::File(_) if known.is_empty() => self.file()?.read_or_create()?,
-            Self::Usual | Self::File(_) => self.read()?.unwrap_or_default(),
-        };
-        let missing = missing(&known, &found);
-        if let Some(newest) = known.first()
-            && missing.len() == known.len()
-        {
-            let keys = if let Self::Given(_) = self { None } else { self.file().ok() };
-            return Err(OpenError::SealKeyMissing {
-                path: path.to_owned(),
-                key: newest.clone(),
-                keys: keys.map(|file| file.path().to_owned()),
-            });
-        }
-        for key in missing {
-            tracing::warn!(database = %path.display(), %key, "a seal key is missing: what it sealed counts for nothing");
-        }
-        if let Some(newest) = found.ids().next() {
-            let note = "INSERT INTO madang_seal_keys (key, since) VALUES ($1, unixepoch()) ON CONFLICT DO NOTHING";
-            let noted = sqlx::query(note).bind(newest.to_string()).execute(db).await;
-            noted.map_err(unusable)?;
-        }
-        Ok(found)
-    }
-}
-
-/// Lists the keys of the database that were not found.
-pub(super) fn missing<'k>(known: &'k [String], found: &SealKeys) -> Vec<&'k str> {
-    let is_there = |key: &str| found.ids().any(|id| id.to_string() == key);
-    known.iter().map(String::as_str).filter(|key| !is_there(key)).collect()
+    Ok(found)
 }
 
 async fn connect(

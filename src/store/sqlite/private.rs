@@ -7,7 +7,8 @@ use std::{
     path::Path,
 };
 
-use super::{OpenError, database_file::create_new, inspect::Sharing};
+use super::{OpenError, inspect::Sharing};
+use crate::store::files::create_new;
 
 /// Creates an empty file for a database, unless one exists. SQLite creates its log and its index
 /// with the mode of this file.
@@ -41,9 +42,6 @@ pub(super) fn tighten(database: &Path, sharing: Sharing) {
 }
 
 #[cfg(unix)]
-pub(super) use unix::is_foreign;
-
-#[cfg(unix)]
 mod unix {
     use std::{
         fs::{self, File, Metadata, OpenOptions, Permissions},
@@ -54,7 +52,8 @@ mod unix {
     use rustix::{fs::OFlags, process::geteuid};
     use tracing::warn;
 
-    use super::{super::database_file::beside, OpenError, Sharing};
+    use super::{OpenError, Sharing};
+    use crate::store::files::{beside, is_foreign};
 
     /// The user may read and write; other accounts may do nothing.
     pub(super) const OURS: u32 = 0o600;
@@ -108,12 +107,6 @@ mod unix {
         folder.mode() & ANYBODY_WRITES != 0 && folder.mode() & STICKY == 0
     }
 
-    /// Returns whether a file of this owner belongs to another account than this process. Root can
-    /// read and change every file.
-    pub(in super::super) const fn is_foreign(owner: u32, ours: u32) -> bool {
-        owner != ours && owner != 0
-    }
-
     /// Returns whether other accounts have any right on this file.
     fn is_exposed(file: &Metadata) -> bool {
         file.is_file() && file.mode() & OTHERS != 0
@@ -147,15 +140,6 @@ mod unix {
     #[cfg(test)]
     mod tests {
         use super::*;
-
-        #[test]
-        fn a_file_is_foreign_if_neither_this_account_nor_root_owns_it() {
-            let cases =
-                [(1000, 1000, false), (0, 1000, false), (1001, 1000, true), (1000, 0, true)];
-            for (owner, ours, foreign) in cases {
-                assert_eq!(is_foreign(owner, ours), foreign, "{owner} {ours}");
-            }
-        }
 
         #[test]
         fn what_others_may_do_is_told_by_the_mode() {

@@ -1,26 +1,15 @@
-//! Searches the texts of a user's chats, the newest chat first, some entries at a time.
-
-use std::collections::HashMap;
+//! Reads what a search of a user's texts looks at.
 
 use madang_actors::{
-    port::{SearchPage, SearchQuery, SessionCursor, StoreError, UnfinishedSearch},
-    protocol::{ChatMessage, SessionId, UserId},
+    port::{SearchPage, SearchQuery, SessionSummary, StoreError},
+    protocol::{SessionId, UserId},
 };
 use sqlx::sqlite::SqliteRow;
-use tracing::error;
 
 use super::{own::Own, read, session_list};
-use crate::store::rows::{
-    chat::{content, sealed_owner},
-    columns::Columns,
-    value,
+use crate::store::rows::search::{
+    self as rows, CHATS_AT_ONCE, ENTRIES_AT_ONCE, From, Place, SearchedChats,
 };
-
-/// How many chats are read at once.
-const CHATS_AT_ONCE: u32 = 64;
-/// How many entries of a chat are read at once. All of them may be long texts, which are in memory
-/// together. The time is looked at before each read.
-const ENTRIES_AT_ONCE: u32 = 32;
 
 /// The next chats of a user in the list. The position itself is among them at first. The plus, here
 /// and below, is there for the reason given at [`TRANSCRIPT`](super::read::TRANSCRIPT).
@@ -53,128 +42,47 @@ pub(super) async fn search(
     user: &UserId,
     query: &SearchQuery,
 ) -> Result<SearchPage, StoreError> {
-    let mut found = UnfinishedSearch::of(query);
-    let after = query.after.as_ref();
-    let first = after.map_or((i64::MAX, String::new()), |after| place(after.chat()));
-    let mut chats = next_chats(own, user, chats!("<="), &first).await?;
-    'chats: loop {
-        let NextChats { chats: next, rest } = chats;
-        for chat in next {
-            let resumed = after.filter(|after| *after.chat() == chat);
-            let mut seq = resumed.map_or(0, |after| after.seq());
-            loop {
-                if !found.reads_on(&chat, seq) {
-                    break 'chats;
-                }
-                let Entries { texts, rest } = entries(own, user, chat.session(), seq).await?;
-                if !texts.iter().all(|(entry, bytes)| found.take(&chat, entry, *bytes)) {
-                    break 'chats;
-                }
-                let Some(rest) = rest else { break };
-                seq = rest;
-            }
-        }
-        let Some(rest) = rest else { break };
-        chats = next_chats(own, user, chats!("<"), &rest).await?;
+    let keys = own.keys;
+    rows::search(&mut ChatsOf { own, user }, keys, query).await
+}
+
+/// The chats of a user.
+struct ChatsOf<'c, 'o> {
+    own: &'c mut Own<'o>,
+    user: &'c UserId,
+}
+
+impl SearchedChats for ChatsOf<'_, '_> {
+    type Row = SqliteRow;
+
+    async fn chats(
+        &mut self,
+        from: From,
+        (at, session): &Place,
+    ) -> Result<Vec<SqliteRow>, StoreError> {
+        let sql = match from {
+            From::Here => chats!("<="),
+            From::Behind => chats!("<"),
+        };
+        let query = sqlx::query(self.own.sql(sql)).bind(self.user.as_str());
+        let query = query.bind(*at).bind(session.as_str()).bind(CHATS_AT_ONCE);
+        read::all(self.own.db, query).await
     }
-    with_titles(own, user, found.done()).await
-}
 
-/// Some chats of a user.
-struct NextChats {
-    chats: Vec<SessionCursor>,
-    /// The place after which there may be more.
-    rest: Option<(i64, String)>,
-}
-
-fn place(chat: &SessionCursor) -> (i64, String) {
-    (chat.last_at().millis(), chat.session().as_str().to_owned())
-}
-
-/// Reads the chats of a user that come next.
-async fn next_chats(
-    own: &mut Own<'_>,
-    user: &UserId,
-    sql: &str,
-    (at, session): &(i64, String),
-) -> Result<NextChats, StoreError> {
-    let query = sqlx::query(own.sql(sql)).bind(user.as_str()).bind(*at).bind(session.as_str());
-    let query = query.bind(CHATS_AT_ONCE);
-    let rows = read::all(own.db, query).await?;
-    let chat = |row: &SqliteRow| -> Result<SessionCursor, StoreError> {
-        let session = value::session(row.text("session")?)?;
-        // If another program changed the owner of a session to this user, it is not this user's.
-        sealed_owner(row, &session, own.keys)?.map_err(StoreError::unavailable)?;
-        Ok(SessionCursor::new(row.moment("last_at")?, session))
-    };
-    let mut next = NextChats { chats: Vec::with_capacity(rows.len()), rest: None };
-    for row in &rows {
-        match chat(row) {
-            Ok(chat) => next.chats.push(chat),
-            Err(cause) => {
-                let session = row.text("session");
-                let cause = &cause as &dyn std::error::Error;
-                error!(?session, cause, "a chat is not searched");
-            }
-        }
+    async fn entries(
+        &mut self,
+        session: &SessionId,
+        after: u64,
+    ) -> Result<Vec<SqliteRow>, StoreError> {
+        let query = sqlx::query(self.own.sql(ENTRIES))
+            .bind(session.as_str())
+            .bind(i64::try_from(after).unwrap_or(i64::MAX))
+            .bind(self.user.as_str())
+            .bind(ENTRIES_AT_ONCE);
+        read::all(self.own.db, query).await
     }
-    if let Some(last) = rows.last().filter(|_| rows.len() == CHATS_AT_ONCE as usize) {
-        next.rest = Some((last.integer("last_at")?, last.text("session")?.to_owned()));
+
+    async fn summary(&mut self, session: &SessionId) -> Result<Option<SessionSummary>, StoreError> {
+        session_list::one(self.own, self.user, session).await
     }
-    Ok(next)
-}
-
-/// Some entries of a chat.
-struct Entries {
-    /// Those that are texts, each with its bytes in the store.
-    texts: Vec<(ChatMessage, usize)>,
-    /// The number of the entry after which there may be more.
-    rest: Option<u64>,
-}
-
-/// Reads the entries of a chat that come next.
-async fn entries(
-    own: &mut Own<'_>,
-    user: &UserId,
-    session: &SessionId,
-    after: u64,
-) -> Result<Entries, StoreError> {
-    let query = sqlx::query(own.sql(ENTRIES))
-        .bind(session.as_str())
-        .bind(i64::try_from(after).unwrap_or(i64::MAX))
-        .bind(user.as_str())
-        .bind(ENTRIES_AT_ONCE);
-    let rows = read::all(own.db, query).await?;
-    let seq = |row: &SqliteRow| row.number("seq");
-    let text = |row: &SqliteRow| -> Result<Option<(ChatMessage, usize)>, StoreError> {
-        let Some(text) = row.maybe_text("content")? else { return Ok(None) };
-        let seq = seq(row)?;
-        let turn = value::turn(row.text("turn")?)?;
-        let at = row.moment("at")?;
-        let entry = ChatMessage { seq, turn, at, content: content(row, text, seq) };
-        Ok(Some((entry, text.len())))
-    };
-    let last = rows.last().filter(|_| rows.len() == ENTRIES_AT_ONCE as usize);
-    Ok(Entries {
-        texts: rows.iter().filter_map(|row| text(row).transpose()).collect::<Result<_, _>>()?,
-        rest: last.map(seq).transpose()?,
-    })
-}
-
-/// Adds the titles of the chats to what was found.
-async fn with_titles(
-    own: &mut Own<'_>,
-    user: &UserId,
-    mut page: SearchPage,
-) -> Result<SearchPage, StoreError> {
-    let mut titles: HashMap<SessionId, String> = HashMap::new();
-    for hit in &mut page.hits {
-        if !titles.contains_key(&hit.session) {
-            let listed = session_list::one(own, user, &hit.session).await?;
-            let title = listed.map_or_else(String::new, |listed| listed.title);
-            titles.insert(hit.session.clone(), title);
-        }
-        hit.title.clone_from(&titles[&hit.session]);
-    }
-    Ok(page)
 }

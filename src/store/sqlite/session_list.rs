@@ -4,11 +4,14 @@ use madang_actors::{
     port::{SessionPage, SessionSummary, StoreError},
     protocol::{SessionId, UserId},
 };
-use sqlx::{QueryBuilder, Sqlite};
-use tracing::error;
+use sqlx::{QueryBuilder, Sqlite, sqlite::SqliteRow};
 
 use super::{own::Own, read};
-use crate::store::rows::{chat::summary, columns::Columns};
+use crate::store::rows::{
+    chat::summary,
+    search::Place,
+    session_list::{self as list, ListedChats},
+};
 
 /// A page of sessions from the index. Each of the joins and subqueries finds one row by an index.
 ///
@@ -48,29 +51,26 @@ pub(super) async fn read(
     user: &UserId,
     page: &SessionPage,
 ) -> Result<Vec<SessionSummary>, StoreError> {
-    let mut summaries = Vec::new();
-    let mut before = page
-        .position()
-        .map(|position| (position.last_at().millis(), position.session().as_str().to_owned()));
-    // Runs once, unless sessions are left out: older ones then fill the page.
-    loop {
-        let missing = page.limit() - summaries.len();
-        let mut query = query(own, user, before.take(), missing);
-        let rows = read::all(own.db, query.build()).await?;
-        for row in &rows {
-            before = Some((row.integer("last_at")?, row.text("session")?.to_owned()));
-            match summary(row, own.keys) {
-                Ok(summary) => summaries.push(summary),
-                Err(cause) => {
-                    let session = row.text("session");
-                    let cause = &cause as &dyn std::error::Error;
-                    error!(?session, cause, "a chat is not listed");
-                }
-            }
-        }
-        if rows.len() < missing || summaries.len() == page.limit() {
-            return Ok(summaries);
-        }
+    let keys = own.keys;
+    list::read(&mut ChatsOf { own, user }, keys, page).await
+}
+
+/// The chats of a user.
+struct ChatsOf<'c, 'o> {
+    own: &'c mut Own<'o>,
+    user: &'c UserId,
+}
+
+impl ListedChats for ChatsOf<'_, '_> {
+    type Row = SqliteRow;
+
+    async fn chats_behind(
+        &mut self,
+        place: Option<Place>,
+        limit: usize,
+    ) -> Result<Vec<SqliteRow>, StoreError> {
+        let mut query = query(self.own, self.user, place, limit);
+        read::all(self.own.db, query.build()).await
     }
 }
 

@@ -1,9 +1,14 @@
 //! Writes a step of a call: a link of its session's chain, and the new state of its row.
 
-use super::{calls, error, own::Own, script::Script};
+use super::{
+    call_head::{CallHead, is_next_of},
+    calls, error,
+    own::Own,
+    script::Script,
+};
 use crate::store::rows::{
     ledger,
-    step::{CallHead, Step, Taken},
+    step::{Step, Taken},
     value,
 };
 use madang_actors::{
@@ -21,7 +26,7 @@ pub(super) async fn take(
     script: &mut Script,
 ) -> Result<CallHead, StoreError> {
     let Step { session, call, transition, .. } = *step;
-    let known = match known.filter(|known| step.is_next_of(Some(known))) {
+    let known = match known.filter(|known| is_next_of(step, Some(known))) {
         Some(known) => known,
         None => look_up(own, session, call).await?,
     };
@@ -38,7 +43,8 @@ pub(super) async fn take(
         }
         None => None,
     };
-    let Taken { salt, chain, row } = step.take(&known, standing.as_ref(), Some(own.keys))?;
+    let Taken { salt, chain, row } =
+        step.take(&known.chain, known.row.as_ref(), standing.as_ref(), Some(own.keys))?;
     link(script, step, &salt, &chain)?;
     write_row(script, &row, transition)?;
     Ok(CallHead { session: session.clone(), call, chain, row: Some(row) })

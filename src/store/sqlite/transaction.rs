@@ -9,8 +9,7 @@ use madang_actors::{
 };
 use tokio::sync::{OwnedMutexGuard, watch};
 
-use super::{error, own::Own, step, write, writer::Writer};
-use crate::store::rows::step::CallHead;
+use super::{call_head::CallHead, error, own::Own, step, write, writer::Writer};
 
 /// The open transaction. Unless it commits, its connection is closed, which rolls back, and the
 /// next transaction opens a fresh one.

@@ -1,6 +1,7 @@
 //! Writes facts as rows, with as few trips to SQLite's thread as reads allow.
 
 use super::{
+    call_head::{CallHead, is_next_of},
     calls, delete, erase,
     error::of_write,
     own::Own,
@@ -8,10 +9,7 @@ use super::{
     script::Script,
     step::{integer, take},
 };
-use crate::store::rows::{
-    step::{CallHead, Step},
-    value,
-};
+use crate::store::rows::{facts::describe, step::Step, value};
 use madang_actors::{
     ledger::{SealKeys, Transition},
     port::{LedgerFilter, SessionTitle, StoreError, TurnStep, Write},
@@ -86,38 +84,6 @@ async fn send(own: &mut Own<'_>, script: &mut Script, writes: &[Write]) -> Resul
         Ok(false) => Err(StoreError::refused(describe(writes))),
         Err(error) => Err(of_write(error, || describe(writes))),
     }
-}
-
-/// Describes the facts whose conditions only the tables can check.
-fn describe(writes: &[Write]) -> String {
-    let what = |write: &Write| match write {
-        Write::Session { session, user, .. } => format!("session {session} is {user}'s"),
-        Write::Titled { session, user, .. } => format!("session {session} is {user}'s to name"),
-        Write::Temporary { session } => format!("there is session {session}"),
-        Write::Erased { session } => format!("session {session} is a temporary chat"),
-        Write::Deleted { session, user, .. } => {
-            format!("session {session} is {user}'s, and all of it has ended")
-        }
-        Write::TurnStarted { session, turn, .. } => {
-            format!("turn {turn} begins in session {session}")
-        }
-        Write::TurnEnded { session, turn, .. } => {
-            format!("turn {turn} is open in session {session}")
-        }
-        Write::Turn { session, turn, step, .. } => {
-            format!("turn {turn} is open in session {session} and can be {step:?}")
-        }
-        Write::Message { session, message } => {
-            format!("number {} in the transcript of session {session} is free", message.seq)
-        }
-        Write::Call { session, call, transition, .. } => {
-            format!("call {call} of session {session} can be {}", <&str>::from(transition))
-        }
-        Write::Revoke { session, by, .. } => {
-            format!("standing approvals of session {session} are {by}'s to revoke")
-        }
-    };
-    format!("not all of this is so: {}", writes.iter().map(what).collect::<Vec<_>>().join(", "))
 }
 
 /// Adds a fact that needs no read.
@@ -252,7 +218,7 @@ fn must_read(write: &Write, held: &[Write], known: Option<&CallHead>) -> bool {
         }
         Write::Call { session, call, at, transition } => {
             let step = Step { session, call: *call, at: *at, transition };
-            transition.rests_on().is_some() || !step.is_next_of(known)
+            transition.rests_on().is_some() || !is_next_of(&step, known)
         }
         Write::Session { .. }
         | Write::Revoke { .. }

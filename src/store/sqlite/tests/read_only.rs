@@ -6,11 +6,8 @@ use madang_actors::{
     port::Store,
 };
 
-use super::{
-    super::options::missing,
-    support::{NOTES, StoreFixture},
-};
-use crate::store::{OpenError, SealKeyFile, SqliteStore};
+use super::support::{NOTES, StoreFixture};
+use crate::store::{OpenError, SealKeyFile, SqliteStore, keys::missing};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn where_the_way_to_a_file_ends_there_is_none() {

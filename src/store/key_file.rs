@@ -13,7 +13,7 @@ use std::{
 use madang_actors::ledger::{NoRandomness, SealKey, SealKeys};
 use uuid::Uuid;
 
-use super::database_file::{beside, create_new};
+use super::files::{beside, create_new};
 
 /// The variable that names the key file if the program does not.
 pub(super) const VARIABLE: &str = "MADANG_SEAL_KEYS";
@@ -170,7 +170,7 @@ impl SealKeyFile {
         use std::os::unix::fs::MetadataExt as _;
         let found = fs::metadata(&self.0).map_err(|cause| self.unusable(cause))?;
         let path = || self.0.clone();
-        if super::private::is_foreign(found.uid(), rustix::process::geteuid().as_raw()) {
+        if super::files::is_foreign(found.uid(), rustix::process::geteuid().as_raw()) {
             return Err(SealKeyError::Foreign { path: path() });
         }
         if found.mode() & 0o077 != 0 {
