@@ -233,6 +233,10 @@ impl<S: Store, T: Steps> Store for SteppedStore<S, T> {
         self.store.writers()
     }
 
+    fn lends_apart(&self) -> bool {
+        self.store.lends_apart()
+    }
+
     fn begin(&self) -> BoxFuture<'_, Read<Box<dyn Transaction>>> {
         Box::pin(async {
             let transaction = self.steps.begin(&self.store).await?;

@@ -41,6 +41,12 @@ pub trait Store: Send + Sync + fmt::Debug + 'static {
         1
     }
 
+    /// Returns whether each lent transaction is to be one of its own. A handler holds locks then while
+    /// no plain write waits for it, and no plain write holds locks while a handler runs.
+    fn lends_apart(&self) -> bool {
+        false
+    }
+
     /// Returns the right to the store, which one runtime at a time has. A second runtime would take
     /// what the first one runs for what a crash cut off. A store with only one handle needs none,
     /// and a store that wraps another returns that one's.

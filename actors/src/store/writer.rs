@@ -62,6 +62,11 @@ impl Writer {
         let closes = Instant::now() + self.limits.batch_closes_after;
         let mut done = Vec::with_capacity(jobs.len());
         while let Some(job) = jobs.pop_front() {
+            let is_apart = matches!(job, StoreJob::Lend(_)) && self.store.lends_apart();
+            if is_apart && !done.is_empty() {
+                jobs.push_front(job); // the first of the next group
+                break;
+            }
             let next = match job {
                 StoreJob::Write(job) => {
                     let batch = WriteBatch::take(job, &mut jobs);
@@ -76,7 +81,7 @@ impl Writer {
                 Ok(open) => transaction = open,
                 Err(poisoned) => return discard(poisoned, done, jobs),
             }
-            if Instant::now() >= closes {
+            if is_apart || Instant::now() >= closes {
                 break;
             }
         }
