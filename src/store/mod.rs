@@ -26,14 +26,16 @@
 //! # }
 //! ```
 
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod files;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod key_file;
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod keys;
 pub mod port;
-#[cfg(feature = "sqlite")]
+#[cfg(feature = "postgres")]
+pub mod postgres;
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod rows;
 #[cfg(feature = "sqlite")]
 pub mod sqlite;
@@ -45,10 +47,12 @@ pub use madang_actors::port::{
     TextRole, Transaction,
 };
 /// The version of sqlx with which tools and migrations of an application are written.
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use sqlx;
 
-#[cfg(feature = "sqlite")]
+#[cfg(any(feature = "sqlite", feature = "postgres"))]
 pub use key_file::{SealKeyError, SealKeyFile};
+#[cfg(feature = "postgres")]
+pub use postgres::{PostgresOpenError, PostgresOptions, PostgresStore, pg_savepoint};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{OpenError, SchemaFault, SqliteOptions, SqliteStore, WriteFault, savepoint};
