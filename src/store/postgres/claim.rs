@@ -33,9 +33,20 @@ pub(super) struct Claim {
     /// Stands in the row of each user for which this process writes.
     pub(super) claim: Uuid,
     options: PgConnectOptions,
-    /// The connection that has the lock. `None` once it is lost or given up.
-    control: Mutex<Option<PgConnection>>,
+    control: Mutex<Control>,
 }
+
+/// The connection that has the lock.
+#[derive(Debug)]
+struct Control {
+    /// `None` once it is lost or given up.
+    db: Option<PgConnection>,
+    /// The process of the server that it led to.
+    backend: Backend,
+}
+
+/// A process of the server: its number, which another may have later, and its beginning.
+type Backend = (i32, String);
 
 impl Claim {
     /// Takes the lock on a connection that has no transaction.
@@ -73,39 +84,55 @@ impl Claim {
         // With many users this takes a while, and nothing else writes meanwhile.
         claims.bind(node).bind(claim).execute(&mut db).await?;
         say(&mut db, "COMMIT".to_owned()).await?;
-        Ok(Self { node, claim, options, control: Mutex::new(Some(db)) })
+        let backend = backend_of(&mut db).await?;
+        let control = Mutex::new(Control { db: Some(db), backend });
+        Ok(Self { node, claim, options, control })
     }
 
     /// Confirms that this process has the lock, and takes it again if its connection was lost.
     pub(super) async fn confirm(&self) -> Result<(), StoreError> {
         let mut control = self.control.lock().await;
-        if let Some(db) = control.as_mut()
+        if let Some(db) = control.db.as_mut()
             && patiently(db.ping()).await.is_ok()
         {
             return Ok(());
         }
-        *control = None;
+        control.db = None;
         let connected = async {
             let mut db = patiently(self.options.connect()).await?;
+            end(&mut db, &control.backend).await?;
             lock(&mut db).await?;
-            Ok(db)
+            let backend = backend_of(&mut db).await?;
+            Ok(Control { db: Some(db), backend })
         };
-        let db = connected.await.map_err(|error: sqlx::Error| match code(&error).as_deref() {
+        *control = connected.await.map_err(|error: sqlx::Error| match code(&error).as_deref() {
             Some("55P03") => StoreError::unavailable(Fenced(Some(error))),
             Some(_) | None => StoreError::unavailable(error),
         })?;
-        *control = Some(db);
         Ok(())
     }
 
     /// Gives the lock back.
     pub(super) async fn release(&self) {
-        if let Some(db) = self.control.lock().await.take()
+        if let Some(db) = self.control.lock().await.db.take()
             && let Err(error) = patiently(db.close()).await
         {
             tracing::debug!(%error, "the connection with the lock did not close");
         }
     }
+}
+
+async fn backend_of(db: &mut PgConnection) -> sqlx::Result<Backend> {
+    let backend =
+        "SELECT pid, backend_start::text FROM pg_stat_activity WHERE pid = pg_backend_pid()";
+    patiently(sqlx::query_as(backend).fetch_one(db)).await
+}
+
+/// Ends the process of the server that a lost connection led to: where the way to it is broken, the
+/// server does not notice, and the process would keep the lock.
+async fn end(db: &mut PgConnection, (pid, since): &Backend) -> sqlx::Result<()> {
+    let ends = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start::text = $2";
+    patiently(sqlx::query(ends).bind(pid).bind(since).execute(db)).await.map(drop)
 }
 
 /// Takes the lock, which lasts as long as the connection.

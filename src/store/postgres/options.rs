@@ -76,13 +76,13 @@ impl PostgresOptions {
         let mut db = connect(&options, &database).await?;
         server::must_fit(&mut db, &database).await?;
         Claim::lock(&mut db, &database).await?;
-        server::must_be_durable(&mut db, &database).await?;
+        let durability = server::durability(&mut db, &database).await?;
         schema::prepare(&mut db, &database).await?;
         self.migrate_others(&options, &database).await?;
         let keys = self.sealed_with(&mut db, &database).await?;
         let claim = Claim::all_users(db, options.clone()).await;
         let claim = claim.map_err(|cause| PostgresOpenError::of_sql(&database, cause))?;
-        let shared = Shared::new(options, claim, keys, self.readers);
+        let shared = Shared::new(&options, claim, keys, self.readers, &durability);
         Ok(PostgresStore(Arc::new(shared)))
     }
 

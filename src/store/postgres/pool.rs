@@ -28,6 +28,7 @@ use super::{
 pub(super) struct Pool {
     options: PgConnectOptions,
     lent_to: LentTo,
+    settings: String,
     permits: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     /// Tasks that take connections back.
@@ -72,34 +73,26 @@ const TIDIED_WITHIN: Duration = Duration::from_secs(2);
 /// Ends all that a borrower can leave behind.
 const TIDY: &str = "ROLLBACK; CLOSE ALL; UNLISTEN *; RESET ALL; SELECT pg_advisory_unlock_all(); ";
 
-impl LentTo {
-    /// Returns the settings of a connection. The server ends a statement whose client is gone, and
-    /// waits no longer for a lock or a statement than the store waits for an answer. A commit is
-    /// acknowledged once it is on the disk, or applied by the standby if the server is set to that.
-    const fn settings(self) -> &'static str {
-        match self {
-            // Whoever ends the transaction by accident writes nothing after that.
-            Self::Writers => {
-                "SET default_transaction_read_only = on; SET default_transaction_isolation = 'read committed'; \
-                 SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '60s'; \
-                 SET client_connection_check_interval = '250ms'; \
-                 SELECT set_config('synchronous_commit', 'on', FALSE) \
-                 WHERE current_setting('synchronous_commit') <> 'remote_apply'"
-            }
-            Self::Store | Self::Tools => {
-                "SET default_transaction_read_only = on; SET default_transaction_isolation = 'read committed'; \
-                 SET statement_timeout = '10s'; SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '60s'; \
-                 SET client_connection_check_interval = '250ms'"
-            }
-        }
-    }
-}
+/// The settings of each connection. The server ends a statement whose client is gone, and waits no
+/// longer for a lock or a statement than the store waits for an answer. Whoever ends a transaction by
+/// accident writes nothing after that.
+const SETTINGS: &str = "SET default_transaction_read_only = on; \
+    SET default_transaction_isolation = 'read committed'; SET statement_timeout = '10s'; \
+    SET lock_timeout = '5s'; SET idle_in_transaction_session_timeout = '60s'; \
+    SET client_connection_check_interval = '250ms'";
 
 impl Pool {
-    pub(super) fn new(options: PgConnectOptions, count: usize, lent_to: LentTo) -> Arc<Self> {
+    /// Makes a pool of so many connections, whose commits wait for this (`synchronous_commit`).
+    pub(super) fn new(
+        options: PgConnectOptions,
+        count: usize,
+        lent_to: LentTo,
+        durability: &str,
+    ) -> Arc<Self> {
         Arc::new(Self {
             options,
             lent_to,
+            settings: format!("{SETTINGS}; SET synchronous_commit = {durability}"),
             permits: Arc::new(Semaphore::new(count.max(1))),
             idle: Mutex::default(),
             returns: TaskTracker::new(),
@@ -123,7 +116,7 @@ impl Pool {
     /// Opens a connection.
     pub(super) async fn connect(&self) -> sqlx::Result<Connection> {
         let mut db = patiently(self.options.connect()).await?;
-        say(&mut db, self.lent_to.settings().to_owned()).await?;
+        say(&mut db, self.settings.clone()).await?;
         let mark = match self.lent_to {
             LentTo::Writers => format!("/*{}*/ ", Uuid::now_v7().simple()),
             LentTo::Store | LentTo::Tools => String::new(),
@@ -153,7 +146,7 @@ impl Pool {
 
     /// Tidies a connection that a tool has read with, and frees its permit afterwards.
     async fn take_back(self: Arc<Self>, mut connection: Connection, permit: OwnedSemaphorePermit) {
-        match within(TIDIED_WITHIN, connection.tidy(self.lent_to)).await {
+        match within(TIDIED_WITHIN, connection.tidy(&self.settings)).await {
             Ok(()) if !self.permits.is_closed() => self.idle().push(connection),
             Ok(()) => connection.close().await,
             Err(error) => tracing::debug!(%error, "a reading connection is replaced"),
@@ -164,12 +157,11 @@ impl Pool {
 
 impl Connection {
     /// Ends what a borrower left, and sets the settings again.
-    pub(super) async fn tidy(&mut self, lent_to: LentTo) -> sqlx::Result<()> {
+    pub(super) async fn tidy(&mut self, settings: &str) -> sqlx::Result<()> {
         while managed::depth(&self.db) > 0 {
             managed::roll_back(&mut self.db).await?;
         }
         self.db.clear_cached_statements().await?;
-        let settings = lent_to.settings();
         sqlx::raw_sql(sqlx::AssertSqlSafe([TIDY, settings].concat())).execute(&mut self.db).await?;
         self.was_lent = false;
         Ok(())
@@ -189,6 +181,20 @@ impl Connection {
 impl Lent {
     pub(super) fn connection(&mut self) -> &mut Connection {
         self.connection.as_mut().expect("a connection is lent until it is given back")
+    }
+
+    /// Returns the statements that set the settings of the connection.
+    pub(super) fn settings(&self) -> &str {
+        &self.pool.settings
+    }
+
+    /// Ends what an earlier borrower left.
+    pub(super) async fn tidy(&mut self) -> sqlx::Result<()> {
+        let Self { connection, pool, .. } = self;
+        match connection {
+            Some(connection) => connection.tidy(&pool.settings).await,
+            None => Ok(()),
+        }
     }
 
     /// Replaces a connection that the server has closed, and forgets the others that were idle.

@@ -47,17 +47,18 @@ pub(super) async fn must_fit(
     Ok(())
 }
 
-/// Refuses a connection whose commits are acknowledged before they are on the disk.
-pub(super) async fn must_be_durable(
+/// Returns what commits wait for (`synchronous_commit`): the disk, or also a standby where the server is
+/// set to that. Refuses a connection whose commits are acknowledged earlier.
+pub(super) async fn durability(
     db: &mut PgConnection,
     database: &str,
-) -> Result<(), PostgresOpenError> {
+) -> Result<String, PostgresOpenError> {
     let found = sqlx::query_scalar("SELECT current_setting('synchronous_commit')");
     let found: String = patiently(found.fetch_one(db))
         .await
         .map_err(|cause| PostgresOpenError::of_sql(database, cause))?;
     if is_durable(&found) {
-        return Ok(());
+        return Ok(found);
     }
     Err(PostgresOpenError::NotDurable { database: database.to_owned(), found })
 }

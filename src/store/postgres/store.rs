@@ -68,19 +68,21 @@ impl PostgresStore {
 
 impl Shared {
     pub(super) fn new(
-        options: PgConnectOptions,
+        options: &PgConnectOptions,
         claim: Claim,
         keys: SealKeys,
         readers: usize,
+        durability: &str,
     ) -> Self {
+        let pool = |count, lent_to| Pool::new(options.clone(), count, lent_to, durability);
         Self {
             claim,
             keys,
             doubt: Doubt::default(),
-            writing: Pool::new(options.clone(), WRITERS, LentTo::Writers),
-            own: Pool::new(options.clone(), OWN_READERS, LentTo::Store),
-            tools: Pool::new(options.clone(), readers, LentTo::Tools),
-            searching: Pool::new(options, 1, LentTo::Store),
+            writing: pool(WRITERS, LentTo::Writers),
+            own: pool(OWN_READERS, LentTo::Store),
+            tools: pool(readers, LentTo::Tools),
+            searching: pool(1, LentTo::Store),
             occupancy: Occupancy::default(),
         }
     }
@@ -134,21 +136,28 @@ impl Shared {
     }
 }
 
-/// Reads on one of the store's own connections, and gives it back if nothing went wrong. A future that
-/// is dropped on the way closes it.
+/// Reads on one of the store's own connections, and gives it back if nothing went wrong. What was idle
+/// may have been closed by the server, and is read again on a fresh connection. A future that is dropped
+/// on the way closes its connection.
 macro_rules! reading {
     ($self:ident, $reader:expr, $own:ident, $read:expr) => {
         Box::pin(async move {
-            let mut reader = $reader.await?;
-            let found = {
-                let $own = &mut reader.own(&$self.0.keys);
-                $read.await
-            };
-            match &found {
-                Ok(_) | Err(StoreError::Refused { .. }) => reader.give_back(),
-                Err(_) => reader.give_up(),
+            loop {
+                let mut reader = $reader.await?;
+                let found = {
+                    let $own = &mut reader.own(&$self.0.keys);
+                    $read.await
+                };
+                match &found {
+                    Ok(_) | Err(StoreError::Refused { .. }) => reader.give_back(),
+                    Err(_) if reader.was_idle => {
+                        reader.give_up();
+                        continue;
+                    }
+                    Err(_) => reader.give_up(),
+                }
+                return found;
             }
-            found
         })
     };
     ($self:ident, $own:ident, $read:expr) => {
@@ -241,8 +250,7 @@ impl Store for PostgresStore {
         user: &'a UserId,
         query: &'a SearchQuery,
     ) -> BoxFuture<'a, Result<SearchPage, StoreError>> {
-        let reader = self.0.reader_of(&self.0.searching);
-        reading!(self, reader, own, search::search(own, user, query))
+        reading!(self, self.0.reader_of(&self.0.searching), own, search::search(own, user, query))
     }
 
     fn submitted<'a>(

@@ -32,8 +32,10 @@ pub(super) struct PostgresTransaction {
     depth: usize,
     /// A kept part that the server learns of with the next savepoint, or never.
     kept: Option<usize>,
-    /// Lent, with nothing written since: a statement of the borrower may still run.
+    /// Lent, with nothing said since: a statement of the borrower may still run.
     is_lent: bool,
+    /// Lent since a part was ended: the borrower may have begun another transaction.
+    is_doubtful: bool,
     scope: Scope,
 }
 
@@ -55,8 +57,7 @@ impl PostgresTransaction {
     /// Begins on a lent connection.
     pub(super) async fn begin(mut lent: Lent, shared: Arc<Shared>) -> Result<Self, StoreError> {
         failpoint("postgres.begin").await?;
-        let prefix = format!("madang_{}", Uuid::now_v7().simple());
-        if let Err(cause) = begin(&mut lent, &prefix).await {
+        if let Err(cause) = begin(&mut lent).await {
             if !lent.was_idle {
                 lent.give_up();
                 return Err(StoreError::unavailable(cause));
@@ -64,15 +65,16 @@ impl PostgresTransaction {
             // The server may have closed what was idle. Nothing was written yet.
             shared.claim.confirm().await?;
             lent.replace().await.map_err(StoreError::unavailable)?;
-            begin(&mut lent, &prefix).await.map_err(StoreError::unavailable)?;
+            begin(&mut lent).await.map_err(StoreError::unavailable)?;
         }
         Ok(Self {
             lent: Some(lent),
             shared,
-            prefix,
+            prefix: format!("madang_{}", Uuid::now_v7().simple()),
             depth: 0,
             kept: None,
             is_lent: false,
+            is_doubtful: false,
             scope: Scope::default(),
         })
     }
@@ -121,19 +123,16 @@ impl PostgresTransaction {
         Ok(depth)
     }
 
-    /// Takes the connection back from the borrower: waits for what it left running, and learns
-    /// whether its statements stand.
+    /// Takes the connection back from the borrower: waits for what it left running, learns whether its
+    /// statements stand, and sets the store's own settings again.
     async fn take_back(&mut self) -> Result<(), StoreError> {
         if !self.is_lent {
             return Ok(());
         }
         self.must_have_no_part()?;
         let lent = self.lent.as_mut().ok_or_else(ended)?;
-        let db = &mut lent.connection().db;
-        // A savepoint exists only in a transaction that goes on, and only this one has this name.
-        let part = format!("RELEASE {0}; SAVEPOINT {0}", part(&self.prefix, self.depth));
-        self.kept = None;
-        match within(LEFT_RUNNING, say(db, part)).await {
+        let again = format!("RESET ROLE; RESET ALL; {}", lent.settings());
+        match within(LEFT_RUNNING, say(&mut lent.connection().db, again)).await {
             Ok(()) => {
                 self.is_lent = false;
                 Ok(())
@@ -158,15 +157,13 @@ impl PostgresTransaction {
     }
 }
 
-/// Begins with a savepoint around all, after what an earlier borrower left was tidied up.
-async fn begin(lent: &mut Lent, prefix: &str) -> sqlx::Result<()> {
-    let connection = lent.connection();
-    if connection.was_lent {
-        patiently(connection.tidy(super::pool::LentTo::Writers)).await?;
+/// Begins, after what an earlier borrower left was tidied up.
+async fn begin(lent: &mut Lent) -> sqlx::Result<()> {
+    if lent.connection().was_lent {
+        patiently(lent.tidy()).await?;
     }
-    let whole = part(prefix, 0);
-    let begin = format!("BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SAVEPOINT {whole}");
-    patiently(managed::begin(&mut connection.db, Some(&begin))).await
+    let begin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE";
+    patiently(managed::begin(&mut lent.connection().db, Some(begin))).await
 }
 
 fn ended() -> StoreError {
@@ -201,6 +198,13 @@ impl Transaction for PostgresTransaction {
             }
             self.take_back().await?;
             let depth = self.leave()?;
+            if self.is_doubtful {
+                // Only this transaction has a part of this name.
+                self.kept = None;
+                self.control(format!("RELEASE {}", part(&self.prefix, depth))).await?;
+                self.is_doubtful = false;
+                return Ok(());
+            }
             // No caller is answered before the commit, so the server may learn of it later. What was
             // kept inside of this part ends with it.
             self.kept = Some(depth);
@@ -217,6 +221,7 @@ impl Transaction for PostgresTransaction {
             self.control(format!("ROLLBACK TO {name}; RELEASE {name}")).await?;
             self.scope.is_aborted = false;
             self.is_lent = false;
+            self.is_doubtful = false;
             // The name is gone in a transaction that the borrower ended; what it began is undone.
             self.must_have_no_part().map_err(|_| self.fail(error::io("a part is open")))
         })
@@ -242,6 +247,7 @@ impl Transaction for PostgresTransaction {
 
     fn connection(&mut self) -> &mut (dyn Any + Send) {
         self.is_lent = true;
+        self.is_doubtful = true;
         let lent = self.lent.as_mut().expect("a transaction that failed is not lent");
         let connection = lent.connection();
         connection.was_lent = true;
@@ -251,7 +257,7 @@ impl Transaction for PostgresTransaction {
     fn commit(mut self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
         Box::pin(async move {
             failpoint("postgres.commit").await?;
-            if self.scope.is_aborted || self.is_lent {
+            if self.scope.is_aborted || self.is_doubtful {
                 return Err(StoreError::unavailable(Ended(None)));
             }
             if self.scope.users.is_empty() {

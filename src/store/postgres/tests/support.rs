@@ -1,19 +1,32 @@
-//! Makes databases for the tests, one for each.
+//! Makes databases for the tests, one for each, and facts to write.
 
 use std::{
     env,
     sync::{
-        LazyLock,
+        Arc, LazyLock,
         atomic::{AtomicU32, Ordering::SeqCst},
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use madang_actors::ledger::SealKeys;
+use madang_actors::{
+    ledger::{Ended, Proposal, SealKeys, Transition, text_digest},
+    port::{Store as _, StoreError, Write},
+    protocol::{
+        CallId, CallResult, ChatMessage, Content, Digest, Effect, Limits, SessionId, Timestamp,
+        ToolOutcome, TurnId, TurnOptions, UserId,
+    },
+    store::{Keep, Lease, StoreHandle},
+};
+use madang_testing::lone_store;
+use serde_json::json;
 use sqlx::{
-    AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions,
+    AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection, migrate::Migrator,
+    postgres::PgConnectOptions,
 };
 use tokio::{sync::OnceCell, time::Instant};
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
 
 use crate::store::{PostgresOptions, PostgresStore};
 
@@ -24,7 +37,15 @@ const VARIABLE: &str = "MADANG_TEST_POSTGRES";
 pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The keys of all databases of this process.
-static KEYS: LazyLock<SealKeys> = LazyLock::new(|| SealKeys::for_this_process().unwrap());
+pub(super) static KEYS: LazyLock<SealKeys> =
+    LazyLock::new(|| SealKeys::for_this_process().unwrap());
+
+/// A toolkit's table and its versions.
+pub(super) static NOTES: LazyLock<Migrator> = LazyLock::new(|| {
+    let mut migrator = sqlx::migrate!("src/store/postgres/tests/notes");
+    migrator.dangerous_set_table_name("_notes_migrations");
+    migrator
+});
 
 /// Returns whether there is a server.
 pub(super) fn has_server() -> bool {
@@ -35,6 +56,16 @@ pub(super) fn has_server() -> bool {
     );
     is_here
 }
+
+/// Ends a test of a machine without a server.
+macro_rules! needs_server {
+    () => {
+        if !crate::store::postgres::tests::support::has_server() {
+            return;
+        }
+    };
+}
+pub(super) use needs_server;
 
 /// A database of a test.
 pub(super) struct Database {
@@ -48,7 +79,7 @@ impl Database {
         let template = TEMPLATE.get_or_init(async || {
             drop_old_ones().await;
             let template = Self::empty().await;
-            template.store().await.close_it().await;
+            template.store().await.close().await;
             template.name().to_owned()
         });
         let template = template.await;
@@ -60,7 +91,7 @@ impl Database {
         Self::made("TEMPLATE template0").await
     }
 
-    async fn made(like: &str) -> Self {
+    pub(super) async fn made(like: &str) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let number = NEXT.fetch_add(1, SeqCst);
@@ -93,21 +124,35 @@ impl Database {
     pub(super) async fn other_program(&self) -> PgConnection {
         connect(&self.url).await
     }
-}
 
-impl PostgresStore {
-    /// Closes the store.
-    pub(super) async fn close_it(&self) {
-        madang_actors::port::Store::close(self).await;
+    /// Says something as another program.
+    pub(super) async fn says(&self, sql: &str) -> sqlx::Result<()> {
+        run(&mut self.other_program().await, sql).await
+    }
+
+    /// Counts rows from another program.
+    pub(super) async fn count(&self, sql: &'static str) -> i64 {
+        sqlx::query_scalar(sql).fetch_one(&mut self.other_program().await).await.unwrap()
+    }
+
+    /// Waits until another program counts a row.
+    pub(super) async fn until(&self, sql: &'static str) {
+        let mut db = self.other_program().await;
+        let deadline = Instant::now() + PATIENCE;
+        while sqlx::query_scalar::<_, i64>(sql).fetch_one(&mut db).await.unwrap() == 0 {
+            assert!(Instant::now() < deadline, "{sql}");
+            tokio::task::yield_now().await;
+        }
     }
 }
 
-fn server() -> String {
+/// The server of the tests.
+pub(super) fn server() -> String {
     env::var(VARIABLE).expect("the test looked whether there is a server")
 }
 
 /// Returns the URL of the server without a database.
-fn address() -> String {
+pub(super) fn address() -> String {
     let server = server();
     server.rsplit_once('/').expect("a URL of a database").0.to_owned()
 }
@@ -133,3 +178,141 @@ async fn drop_old_ones() {
         let _ = run(&mut server, &format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).await;
     }
 }
+
+/// A store on a database of its own with a table of notes, behind a StoreActor.
+pub(super) struct StoreFixture {
+    pub(super) database: Database,
+    pub(super) store: PostgresStore,
+    pub(super) handle: StoreHandle,
+    tasks: TaskTracker,
+}
+
+impl StoreFixture {
+    pub(super) async fn new() -> Self {
+        let database = Database::new().await;
+        let store = database.options().migrations("notes", &NOTES).open().await.unwrap();
+        Self::of(database, store).await
+    }
+
+    pub(super) async fn of(database: Database, store: PostgresStore) -> Self {
+        let tasks = TaskTracker::new();
+        let handle = lone_store(Arc::new(store.clone()), Limits::default(), tasks.clone()).await;
+        Self { database, store, handle, tasks }
+    }
+
+    pub(super) async fn chat(&self, name: &str) {
+        self.handle.write(opening(name, "kim")).await.unwrap();
+    }
+
+    pub(super) async fn lease(&self) -> Lease {
+        self.handle.lease("tool".into()).await.unwrap()
+    }
+
+    /// Lends the transaction to a handler and ends the lease.
+    pub(super) async fn call(
+        &self,
+        number: u64,
+        keep: Keep,
+        handler: impl AsyncFnOnce(&mut PgConnection),
+    ) -> Result<(), StoreError> {
+        let mut lease = self.lease().await;
+        handler(db(&mut lease)).await;
+        lease.end(keep, record("s", number)).await
+    }
+
+    pub(super) async fn close(self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+        self.store.close().await;
+    }
+}
+
+pub(super) fn db(lease: &mut Lease) -> &mut PgConnection {
+    lease.connection().downcast_mut().unwrap()
+}
+
+/// Writes a note about a call.
+pub(super) async fn note(db: &mut PgConnection, call: u64) -> sqlx::Result<()> {
+    let insert = sqlx::query("INSERT INTO notes (call) VALUES ($1)").bind(call.cast_signed());
+    insert.execute(db).await.map(drop)
+}
+
+pub(super) const NOTES_COUNT: &str = "SELECT count(*) FROM notes";
+
+pub(super) fn session(name: &str) -> SessionId {
+    SessionId::new(name).unwrap()
+}
+
+pub(super) fn user(name: &str) -> UserId {
+    UserId::new(name).unwrap()
+}
+
+pub(super) fn turn() -> TurnId {
+    TurnId::new(Uuid::from_u128(1))
+}
+
+pub(super) fn call(number: u64) -> CallId {
+    CallId::new(Uuid::from_u128(number.into()))
+}
+
+pub(super) const fn at() -> Timestamp {
+    Timestamp::from_millis(1)
+}
+
+/// Opens a session of a user, with a turn.
+pub(super) fn opening(name: &str, owner: &str) -> Vec<Write> {
+    let began = Write::TurnStarted {
+        session: session(name),
+        turn: turn(),
+        at: at(),
+        options: TurnOptions::default(),
+        text: text_digest("hi"),
+        max_stored_bytes: u64::MAX,
+    };
+    vec![Write::Session { session: session(name), user: user(owner), at: at() }, began]
+}
+
+/// Writes a user's message.
+pub(super) fn say(name: &str, seq: u64) -> Vec<Write> {
+    let message = ChatMessage { seq, turn: turn(), at: at(), content: Content::user("hi") };
+    vec![Write::Message { session: session(name), message }]
+}
+
+pub(super) fn step(name: &str, number: u64, transition: Transition) -> Write {
+    Write::Call { session: session(name), call: call(number), at: at(), transition }
+}
+
+pub(super) fn proposal(seq: u64) -> Proposal {
+    Proposal {
+        turn: turn(),
+        seq,
+        name: "note".into(),
+        arguments: "{}".into(),
+        model: None,
+        opaque: None,
+        user: user("kim"),
+    }
+}
+
+pub(super) fn ended() -> Ended {
+    Ended {
+        arguments: None,
+        outcome: ToolOutcome::ok(json!("done")),
+        effect: Effect::Committed,
+        result: CallResult::Shown,
+        decided_by: None,
+    }
+}
+
+/// Records a call of this number, which ran and was done.
+pub(super) fn record(name: &str, number: u64) -> Vec<Write> {
+    let running = Transition::Running { arguments: json!({}).into(), digest: Digest::new([7; 32]) };
+    vec![
+        step(name, number, Transition::Proposed(proposal(number))),
+        step(name, number, running),
+        step(name, number, Transition::Ended(ended())),
+    ]
+}
+
+/// Counts the ended calls.
+pub(super) const ENDED: &str = "SELECT count(*) FROM madang.calls WHERE state = 'ended'";

@@ -1,0 +1,1 @@
+CREATE TABLE notes (call bigint NOT NULL);
