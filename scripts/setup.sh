@@ -2,10 +2,11 @@
 # Makes sure that Madang can be built here: Rust, and what llama.cpp asks for (a C++ compiler, cmake, libclang).
 # Installs what is missing where it may; otherwise says what to type, and stops. Quick when nothing is missing.
 #
-# usage: scripts/setup.sh [lints] [browser] [clients] [templates] [packages]
+# usage: scripts/setup.sh [lints] [browser] [clients] [templates] [packages] [postgres]
 #   lints: rustfmt and clippy as well; browser: a Chromium, for the tests of the page; clients: npm, Python with venv and
 #   curl, for the tests by the clients of others; templates: the chat templates of others and jinja2, in a cache;
-#   packages: npm, the tools of Debian's packages, qemu, and in a cache a small Debian, auditwheel and uv
+#   packages: npm, the tools of Debian's packages, qemu, and in a cache a small Debian, auditwheel and uv; postgres: a
+#   PostgreSQL, for the tests of its store
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -281,6 +282,18 @@ add_packages() {
     mv "$part" "$folder"
 }
 
+has_postgres() { any_file /usr/lib/postgresql/*/bin/initdb /usr/pgsql-*/bin/initdb || command -v initdb >/dev/null; }
+
+# `scripts/postgres.sh` starts a server of these programs. Debian would also start one of its own, which nobody needs here.
+add_postgres() {
+    if has_postgres; then return 0; fi
+    local alone="mkdir -p /etc/postgresql-common && echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.conf"
+    if [ -e /etc/postgresql-common/createcluster.conf ]; then alone=true; fi
+    try_apt "what the store on PostgreSQL is tried with: postgresql" \
+        "$alone && { $apt_install postgresql-15 || $apt_install postgresql; }"
+    has_postgres || stop "The tests of the store on PostgreSQL need a server: $(by_hand postgresql), then try again."
+}
+
 check_rust
 install_missing
 for wanted in "$@"; do
@@ -290,6 +303,7 @@ for wanted in "$@"; do
     clients) add_clients ;;
     templates) add_templates ;;
     packages) add_packages ;;
-    *) stop "scripts/setup.sh knows \`lints\`, \`browser\`, \`clients\`, \`templates\` and \`packages\`, not \`$wanted\`." ;;
+    postgres) add_postgres ;;
+    *) stop "scripts/setup.sh knows \`lints\`, \`browser\`, \`clients\`, \`templates\`, \`packages\` and \`postgres\`, not \`$wanted\`." ;;
     esac
 done

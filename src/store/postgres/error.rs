@@ -187,9 +187,9 @@ impl PostgresOpenError {
 #[error("another process has taken the database over: end this one")]
 pub(super) struct Fenced(#[source] pub(super) Option<sqlx::Error>);
 
-/// A statement of the borrower's failed, and PostgreSQL undoes all of a transaction with it.
+/// PostgreSQL takes no further statement after one that failed, until the part around it is undone.
 pub(super) const ABORTED: &str =
-    "a statement of the borrower failed, which undoes all of its transaction";
+    "an earlier statement of the transaction failed, which undoes all of it";
 
 /// Finds PostgreSQL's five letters of an error. There are none if the server did not answer.
 pub(super) fn code(error: &sqlx::Error) -> Option<Cow<'_, str>> {

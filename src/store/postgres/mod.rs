@@ -11,7 +11,7 @@
 //! - Opening: `options` connects, `server` looks at the server, `schema` creates the tables, and `claim`
 //!   takes the database for this process.
 //! - Writing: `transaction` implements the port on a connection of a `pool`. `write` applies facts to the
-//!   `book` of what they rest on, `link` repeats a step's text in columns, and `changes` writes all rows
+//!   `book` of what they rest on (`look_up`, `held`), `link` repeats a step's text in columns, and `changes` writes all rows
 //!   by one call of a function of the database.
 //! - Doubt: after a commit whose result is not known, `doubt` waits for its end before anybody reads.
 //! - Lending: `managed` begins transactions so that a borrower's own are parts of them, and `savepoint` is
@@ -39,7 +39,9 @@ mod doubt;
 mod erase;
 mod error;
 mod forget;
+mod held;
 mod link;
+mod look_up;
 mod managed;
 mod options;
 mod own;

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use madang_actors::{
-    failpoint::failpoint,
     ledger::{ChainEnd, ErasedChain, Link, SealKeys},
     port::{
         BoxFuture, ConnectionType, Forget, ForgetError, Forgotten, InterruptedSession,
@@ -88,7 +87,6 @@ impl Shared {
     }
 
     pub(super) async fn own_reader(&self) -> Result<Lent, StoreError> {
-        failpoint("postgres.own_reader").await?;
         self.reader_of(&self.own).await
     }
 
@@ -192,7 +190,6 @@ impl Store for PostgresStore {
 
     fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
         Box::pin(async {
-            failpoint("postgres.reader").await?;
             let reader = ToolReader::begin(&self.0.tools).await.map_err(StoreError::unavailable)?;
             Ok(Box::new(reader) as Box<dyn Reader>)
         })

@@ -3,7 +3,6 @@
 use std::{any::Any, collections::BTreeSet, sync::Arc, time::Duration};
 
 use madang_actors::{
-    failpoint::failpoint,
     port::{BoxFuture, StoreError, Transaction, Write},
     protocol::{CallId, SessionId},
 };
@@ -56,7 +55,6 @@ struct Ended(#[source] Option<sqlx::Error>);
 impl PostgresTransaction {
     /// Begins on a lent connection.
     pub(super) async fn begin(mut lent: Lent, shared: Arc<Shared>) -> Result<Self, StoreError> {
-        failpoint("postgres.begin").await?;
         if let Err(cause) = begin(&mut lent).await {
             if !lent.was_idle {
                 lent.give_up();
@@ -181,7 +179,6 @@ impl Transaction for PostgresTransaction {
         _call: Option<(&'a SessionId, CallId)>,
     ) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            failpoint("postgres.savepoint").await?;
             self.depth += 1;
             let release =
                 self.kept.take().map(|kept| format!("RELEASE {}; ", part(&self.prefix, kept)));
@@ -192,7 +189,6 @@ impl Transaction for PostgresTransaction {
 
     fn keep(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
-            failpoint("postgres.keep").await?;
             if self.scope.is_aborted {
                 return Err(StoreError::refused(ABORTED));
             }
@@ -215,7 +211,6 @@ impl Transaction for PostgresTransaction {
     fn undo(&mut self) -> BoxFuture<'_, Result<(), StoreError>> {
         Box::pin(async {
             let depth = self.leave()?;
-            failpoint("postgres.undo").await?;
             self.kept = None;
             let name = part(&self.prefix, depth);
             self.control(format!("ROLLBACK TO {name}; RELEASE {name}")).await?;
@@ -229,7 +224,6 @@ impl Transaction for PostgresTransaction {
 
     fn write<'a>(&'a mut self, writes: &'a [Write]) -> BoxFuture<'a, Result<(), StoreError>> {
         Box::pin(async move {
-            failpoint("postgres.write").await?;
             if self.scope.is_aborted {
                 return Err(StoreError::refused(ABORTED));
             }
@@ -240,8 +234,7 @@ impl Transaction for PostgresTransaction {
             if written.as_ref().is_err_and(|cause| !is_refusal(cause)) {
                 self.lent = None;
             }
-            written?;
-            failpoint("postgres.written").await.map_err(StoreError::from)
+            written
         })
     }
 
@@ -256,7 +249,6 @@ impl Transaction for PostgresTransaction {
 
     fn commit(mut self: Box<Self>) -> BoxFuture<'static, Result<(), StoreError>> {
         Box::pin(async move {
-            failpoint("postgres.commit").await?;
             if self.scope.is_aborted || self.is_doubtful {
                 return Err(StoreError::unavailable(Ended(None)));
             }
@@ -273,7 +265,7 @@ impl Transaction for PostgresTransaction {
                 return Err(cause);
             }
             lent.give_back();
-            failpoint("postgres.committed").await.map_err(StoreError::unknown)
+            Ok(())
         })
     }
 }

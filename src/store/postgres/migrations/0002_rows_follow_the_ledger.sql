@@ -32,13 +32,7 @@ FOR EACH ROW EXECUTE FUNCTION madang.refuse('the transcript is append-only');
 CREATE TRIGGER erased_stay BEFORE UPDATE OR DELETE ON madang.erased
 FOR EACH ROW EXECUTE FUNCTION madang.refuse('what was erased stays on record');
 
--- A truncation asks no trigger of a row.
-CREATE TRIGGER sessions_are_not_emptied BEFORE TRUNCATE ON madang.sessions
-FOR EACH STATEMENT EXECUTE FUNCTION madang.refuse('sessions are not deleted');
-CREATE TRIGGER turns_are_not_emptied BEFORE TRUNCATE ON madang.turns
-FOR EACH STATEMENT EXECUTE FUNCTION madang.refuse('turns are not deleted');
-CREATE TRIGGER messages_are_not_emptied BEFORE TRUNCATE ON madang.messages
-FOR EACH STATEMENT EXECUTE FUNCTION madang.refuse('the transcript is append-only');
+-- A truncation asks no trigger of a row. That of the tables which these refer to comes with it.
 CREATE TRIGGER transitions_are_not_emptied BEFORE TRUNCATE ON madang.transitions
 FOR EACH STATEMENT EXECUTE FUNCTION madang.refuse('the ledger is append-only');
 CREATE TRIGGER calls_are_not_emptied BEFORE TRUNCATE ON madang.calls

@@ -3,7 +3,7 @@
 use std::error::Error as _;
 
 use madang_actors::{
-    port::{Store as _, StoreError, Write},
+    port::{Forget, Store as _, StoreError, Write},
     store::Keep,
 };
 use sqlx::Connection as _;
@@ -12,8 +12,8 @@ use super::{
     super::{changes::Changes, error::code, own::Own},
     proxy::Proxy,
     support::{
-        ENDED, KEYS, NOTES_COUNT, PATIENCE, StoreFixture, db, needs_server, note, opening, record,
-        say, session,
+        ENDED, KEYS, NOTES_COUNT, PATIENCE, StoreFixture, at, db, needs_server, note, opening,
+        record, say, session, user,
     },
 };
 use crate::store::{PostgresOpenError, PostgresStore};
@@ -92,6 +92,28 @@ async fn a_process_whose_database_was_taken_over_writes_nothing() {
         let mut transaction = next.begin().await.unwrap();
         transaction.write(&say("s", 2)).await.unwrap();
         transaction.commit().await.unwrap();
+        next.close().await;
+        fixture.close().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_former_process_deletes_and_forgets_nothing() {
+    needs_server!();
+    for forgets in [false, true] {
+        let fixture = StoreFixture::new().await;
+        fixture.handle.write(vec![opening("s", "kim").swap_remove(0)]).await.unwrap();
+        take_the_lock_away(&fixture).await;
+        let next = fixture.database.store().await;
+        if forgets {
+            let order =
+                Forget { user: user("kim"), by: user("root"), at: at(), tables: Vec::new() };
+            assert!(fixture.store.forget(&order).await.is_err());
+        } else {
+            let deleted = Write::Deleted { session: session("s"), user: user("kim"), at: at() };
+            is_told_of_the_other(&fixture.handle.write(vec![deleted]).await.unwrap_err());
+        }
+        assert!(next.owner(&session("s")).await.unwrap().is_some());
         next.close().await;
         fixture.close().await;
     }
