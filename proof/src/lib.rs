@@ -16,6 +16,7 @@
 //! - [`simulation`]: the whole runtime on one thread, with a clock that jumps and a scheduler that
 //!   draws from a seed.
 //! - [`stress`]: thousands of sessions at once, as fast as the machine is, while much goes wrong.
+//! - [`kill`] and [`stress`] once more, on databases of a [`postgres`] server.
 //! - [`fuzz`]: random bytes go through dispatch, the parser of tool calls and the envelope.
 //!
 //! [`mistakes`] lists planted mistakes, each of which at least one driver must find.
@@ -42,6 +43,8 @@ pub mod mistakes;
 mod named;
 #[cfg(feature = "stress")]
 pub mod oracle;
+#[cfg(feature = "sqlite")]
+pub mod postgres;
 #[cfg(feature = "sqlite")]
 pub mod power;
 #[cfg(feature = "sqlite")]

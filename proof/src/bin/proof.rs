@@ -60,6 +60,9 @@ struct Dose {
     /// The seed of everything; without it, the time
     #[arg(long, value_name = "N", default_value_t = now(), hide_default_value = true)]
     seed: u64,
+    /// Makes the databases of `kill` and `stress` on this PostgreSQL server instead of files of SQLite
+    #[arg(long, value_name = "URL")]
+    postgres: Option<String>,
     /// A planted mistake of `docs/proof.md`, which the proof should find
     #[arg(long, value_name = "NAME")]
     mistake: Option<String>,
@@ -215,6 +218,7 @@ async fn killed(
             chats: 8,
             mistake: dose.mistake(Mistake::named),
             remote,
+            postgres: if remote.is_some() { None } else { dose.postgres.clone() },
         };
         let tell = tell.clone();
         drivers.spawn(async move {
@@ -385,10 +389,11 @@ async fn stress(dose: &Dose) -> Result<Findings, Box<dyn Error>> {
             mistake: dose.mistake(Mistake::named),
         };
         let folder = tempfile::tempdir()?;
-        let figures = stress
-            .in_file(folder.path(), None, |_| {})
-            .await
-            .map_err(|cause| cause as Box<dyn Error>)?;
+        let figures = match &dose.postgres {
+            Some(server) => stress.in_database(server, |_| {}).await,
+            None => stress.in_file(folder.path(), None, |_| {}).await,
+        };
+        let figures = figures.map_err(|cause| cause as Box<dyn Error>)?;
         turns += figures.turns.len();
         kills += figures.kills;
         clock.found(figures.findings);

@@ -1,9 +1,9 @@
-//! The process that is killed: many chats on one file, each reporting on standard output what it
+//! The process that is killed: many chats on one database, each reporting on standard output what it
 //! knows.
 
 use std::{error::Error, path::PathBuf, sync::Arc};
 
-use madang::store::SqliteStore;
+use madang::store::{SqliteStore, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -21,6 +21,8 @@ use crate::{
 pub struct Orders {
     /// The folder of the database.
     pub folder: PathBuf,
+    /// The URL of the database, where it is on a PostgreSQL server.
+    pub url: Option<String>,
     /// The number of this process on its file, which no other has.
     pub life: u64,
     /// The seed of its chats.
@@ -43,21 +45,34 @@ pub struct Orders {
 /// # Errors
 /// Any error that no death can excuse.
 pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
+    if let Some(url) = &orders.url {
+        let store = crate::postgres::open(url);
+        return live_on(store, &orders).await;
+    }
     let store = SqliteStore::open(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
+    live_on(store.into_future(), &orders).await
+}
+
+async fn live_on<S: Store + Clone, E: Into<Box<dyn Error>>>(
+    store: impl Future<Output = Result<S, E>>,
+    orders: &Orders,
+) -> Result<(), Box<dyn Error>> {
     let seed = orders.seed ^ (orders.life << 32);
     let fate = Fate::real(seed, orders.dies_at.map(|at| Death::at(at, die)));
     let witness = Witness::new(told()?, Arc::new(say));
     let mut scene = Scene::hurried(sessions(orders.seed, orders.chats), fate, witness);
     scene.mistake = orders.mistake;
-    let store = store.await?;
+    let store = store.await.map_err(Into::into)?;
     let mut dice = Dice::new(seed);
     let plan = LifePlan::turns(&mut dice, orders.life, orders.chats, orders.turns);
-    let far = match orders.remote {
+    let far = match orders.remote.clone() {
         Some(remote) => Some(Far::start(remote, &orders.folder).await?),
         None => None,
     };
     let life = match &far {
-        Some(far) => scene.begin_with(store.clone(), far.cast(&scene, &store)).await?,
+        Some(far) => {
+            scene.begin_with(store.clone(), far.cast(&scene, Arc::new(store.clone()))).await?
+        }
         None => scene.begin(store).await?,
     };
     if let Some(far) = &far {

@@ -16,6 +16,7 @@ use crate::{
     audit::{Counter, DATABASE, Moment, audit_file},
     dice::Dice,
     mistakes::{Mistake, RemoteMistake},
+    postgres::{Database, audit_database},
     process::{Lifespan, Process, Said},
     remote::{FarOrders, ServerMoment, ToolServer, compare},
     workload::{Point, SessionPlan},
@@ -38,6 +39,8 @@ pub struct Campaign {
     pub mistake: Option<Mistake>,
     /// The server of the tools, where they are remote.
     pub remote: Option<Remote>,
+    /// The URL of the PostgreSQL server that has the databases, instead of files.
+    pub postgres: Option<String>,
 }
 
 /// The options of remote tools.
@@ -101,7 +104,21 @@ impl Campaign {
             let campaign = self;
             let folder = folder.path();
             let said = Said::default();
-            let mut lives = Lives { campaign, folder, sessions, server, said, life: 0 };
+            let database = match &self.postgres {
+                Some(server) => {
+                    Some(Database::make(server).await.expect("the server makes databases"))
+                }
+                None => None,
+            };
+            let mut lives = Lives {
+                campaign,
+                folder,
+                url: database.as_ref().map(Database::url),
+                sessions,
+                server,
+                said,
+                life: 0,
+            };
             figures.files += 1;
             for _ in 0..self.kills_a_file.min(self.kills - figures.kills) {
                 lives.live(Some(draw(&mut dice)), &mut figures).await;
@@ -112,6 +129,9 @@ impl Campaign {
             lives.live(None, &mut figures).await;
             lives.compares(Moment::AtRest, &mut figures).await;
             figures.acknowledged += lives.said.oracle.acknowledged();
+            if let Some(database) = database {
+                database.remove().await.expect("the server drops a database");
+            }
         }
         figures
     }
@@ -121,6 +141,7 @@ impl Campaign {
 struct Lives<'a> {
     campaign: &'a Campaign,
     folder: &'a Path,
+    url: Option<String>,
     sessions: Vec<SessionPlan>,
     server: Option<ToolServer>,
     said: Said,
@@ -130,6 +151,11 @@ struct Lives<'a> {
 impl Lives<'_> {
     async fn compares(&self, moment: Moment, figures: &mut KillFigures) {
         let oracle = &self.said.oracle;
+        if let Some(url) = &self.url {
+            let found = audit_database(url, &self.sessions, oracle, moment).await;
+            figures.findings.add(found);
+            return;
+        }
         figures.findings.add(audit_file(self.folder, &self.sessions, oracle, moment).await);
         let Some(server) = &self.server else { return };
         let compared = async {
@@ -164,10 +190,11 @@ impl Lives<'_> {
         if let Some(server) = &self.server {
             server.begins(self.life, deadly, !is_killed);
         }
-        let Campaign { seed, chats, mistake, remote, .. } = *self.campaign;
+        let &Campaign { seed, chats, mistake, remote, .. } = self.campaign;
         let far = self.server.as_ref().zip(remote);
         let orders = Orders {
             folder: self.folder.to_owned(),
+            url: self.url.clone(),
             life: self.life,
             seed,
             chats,

@@ -6,7 +6,7 @@ use madang::{
     Builder, Runtime,
     event::TurnEnding,
     ledger::{EffectResolution, LedgerFilter, LedgerRow},
-    store::{SqliteStore, Store, StoreError},
+    store::{Store, StoreError},
 };
 use madang_mcp::{McpConfig, McpServers};
 use serde::{Deserialize, Serialize};
@@ -59,8 +59,7 @@ impl Far {
     }
 
     /// Builds the model, and the server's tools.
-    pub(crate) fn cast(&self, scene: &Scene, store: &SqliteStore) -> Builder {
-        let of_tools: Arc<dyn Store> = Arc::new(store.clone());
+    pub(crate) fn cast(&self, scene: &Scene, of_tools: Arc<dyn Store>) -> Builder {
         let tools = mistaken_tools(self.servers.tools(), &of_tools, scene.mistake);
         let tools = remote_tools(tools, self.orders.mistake);
         Runtime::builder().model(scene.model(COMPLETIONS, follow)).tools(tools)

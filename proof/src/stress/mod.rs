@@ -30,6 +30,8 @@ use madang_testing::MemoryStore;
 use sqlx::migrate::Migrator;
 use tokio::{sync::watch, time::Instant};
 
+#[cfg(feature = "sqlite")]
+use crate::postgres::{Database, audit_database, open};
 use crate::{
     audit::{DATABASE, Moment, audit, audit_file},
     oracle::{Began, Line, Oracle, Witness},
@@ -110,6 +112,27 @@ impl Stress {
         }
         let ran = self.drive(store.await?, talk, tell).await?;
         let found = audit_file(folder, &ran.sessions, &ran.oracle, Moment::AtRest).await;
+        Ok(ran.figures(found))
+    }
+
+    /// Runs on a new database of the PostgreSQL server at this URL, and calls `tell` with the number
+    /// of ended turns at each end.
+    ///
+    /// # Errors
+    /// Every error that keeps a database from being made or a runtime from starting.
+    #[cfg(feature = "sqlite")]
+    pub async fn in_database(
+        &self,
+        server: &str,
+        tell: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Result<StressFigures, Box<dyn Error + Send + Sync>> {
+        let database = Database::make(server).await?;
+        let url = database.url();
+        let store = open(&url).await?;
+        let ran = self.drive(store.clone(), None, tell).await?;
+        store.close().await;
+        let found = audit_database(&url, &ran.sessions, &ran.oracle, Moment::AtRest).await;
+        database.remove().await?;
         Ok(ran.figures(found))
     }
 

@@ -195,15 +195,20 @@ fn put(db: &mut MemoryConnection, row: &Value) -> ToolResult<()> {
     Ok(db.put(format!("effect {}", NAMES.fetch_add(1, Relaxed)), row.clone())?)
 }
 
-/// Writes a part of an effect into the open transaction of either store.
+/// Writes a part of an effect into the open transaction of a store.
 async fn write(db: &mut (dyn Any + Send), row: &EffectRow) -> ToolResult<()> {
     if let Some(db) = db.downcast_mut::<MemoryConnection>() {
         return put(db, &json!(row));
     }
-    let other = || ToolFault::unexpected(Fault::default(), "the store lends another connection");
-    let db = db.downcast_mut::<SqliteConnection>().ok_or_else(other)?;
     let insert = "INSERT INTO proof_effects (token, act, part, call) VALUES ($1, $2, $3, $4)";
     let EffectRow { token, act, part, call } = row;
+    #[cfg(feature = "sqlite")]
+    if let Some(db) = db.downcast_mut::<sqlx::PgConnection>() {
+        sqlx::query(insert).bind(token).bind(act).bind(part).bind(call).execute(db).await?;
+        return Ok(());
+    }
+    let other = || ToolFault::unexpected(Fault::default(), "the store lends another connection");
+    let db = db.downcast_mut::<SqliteConnection>().ok_or_else(other)?;
     sqlx::query(insert).bind(token).bind(act).bind(part).bind(call).execute(db).await?;
     Ok(())
 }

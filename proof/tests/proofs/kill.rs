@@ -9,7 +9,7 @@ use madang_proof::{
 /// Fixed, because a new seed each day would be a flaky test; `make soak` uses others.
 const SEED: u64 = 1;
 
-fn campaign(seed: u64, kills: u64, mistake: Option<Mistake>) -> Campaign {
+pub(crate) fn campaign(seed: u64, kills: u64, mistake: Option<Mistake>) -> Campaign {
     Campaign {
         program: env!("CARGO_BIN_EXE_proof").into(),
         seed,
@@ -18,6 +18,7 @@ fn campaign(seed: u64, kills: u64, mistake: Option<Mistake>) -> Campaign {
         chats: 8,
         mistake,
         remote: None,
+        postgres: None,
     }
 }
 

@@ -11,6 +11,7 @@ mod imports;
 mod kill;
 mod late;
 mod plan;
+mod postgres;
 mod power_cut;
 mod remote;
 mod serve;

@@ -20,6 +20,7 @@ fn campaign(seed: u64, kills: u64) -> Campaign {
         chats: 8,
         mistake: None,
         remote: Some(Remote::default()),
+        postgres: None,
     }
 }
 

@@ -7,7 +7,7 @@ use madang_proof::{
 };
 
 /// So many that each kind of ending comes up, however fast the machine is.
-const MUCH: Stress = Stress {
+pub(crate) const MUCH: Stress = Stress {
     sessions: 60,
     turns: 3,
     tools: 2,
@@ -23,7 +23,7 @@ async fn in_file(run: &Stress) -> StressFigures {
     run.in_file(folder.path(), None, |_| ()).await.unwrap()
 }
 
-fn assert_all_is_well(figures: &StressFigures) {
+pub(crate) fn assert_all_is_well(figures: &StressFigures) {
     assert!(figures.findings.is_clean(), "{:#?}", figures.findings);
     assert_eq!(figures.turns.len(), 180);
     for ending in ["answered", "failed", "dismissed"] {
