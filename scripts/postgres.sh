@@ -4,6 +4,7 @@
 #
 # usage: scripts/postgres.sh start DIR    makes a server in DIR if there is none, and prints postgres://...
 #        scripts/postgres.sh stop DIR [immediate]
+#        scripts/postgres.sh find         prints the folder of the programs
 set -eu
 
 stop() {
@@ -62,5 +63,6 @@ start() {
 case ${1:-} in
 start) start "${2:?the folder of the server}" ;;
 stop) as_its_user "$(binaries)/pg_ctl" -D "$(cd "${2:?the folder of the server}" && pwd)/data" -m "${3:-fast}" -w stop >/dev/null ;;
-*) stop "usage: scripts/postgres.sh start DIR | stop DIR [immediate]" ;;
+find) binaries ;;
+*) stop "usage: scripts/postgres.sh start DIR | stop DIR [immediate] | find" ;;
 esac

@@ -9,7 +9,7 @@
 set -eu -o pipefail
 cd "$(dirname "$0")/.."
 
-all=(format lint docs wall actors tests templates failpoints proofs features examples benches commands packages browser clients)
+all=(format lint docs wall actors tests templates failpoints proofs postgres features examples benches commands packages browser clients)
 target=${CARGO_TARGET_DIR:-target}
 logs=$target/test-logs
 mkdir -p "$logs"
@@ -47,7 +47,8 @@ wall() {
     names_none madang-parser 'cc|cmake|bindgen|cxx|pkg-config|.*-sys(-[0-9]+)?' -e normal,build,dev || return 1
     names_none madang-actors 'schemars.*' -e normal || return 1
     names_none madang '(clap|rustyline|crossterm|reqwest)([-_].*)?|.*llama.*' -e normal --no-default-features --features sqlite || return 1
-    names_none madang-toolkits '.*llama.*' -e normal
+    names_none madang-toolkits '.*llama.*' -e normal || return 1
+    names_none madang 'sqlx-postgres' -e normal
 }
 
 # Fails where the tree of a package, by these options of `cargo tree`, names a crate that matches the pattern as a whole.
@@ -66,8 +67,8 @@ names_none() {
 # The crate alone, with everything that could build C++ out of reach.
 actors() { CXX=/bin/false CMAKE=/bin/false LIBCLANG_PATH=/nonexistent run cargo test -p madang-actors --features schema; }
 
-# All members except those with a suite of their own.
-of_tests=(--workspace --exclude madang-actors --exclude madang-proof)
+# All members except those with a suite of their own. `madang-proof` brings PostgreSQL, so with it nothing is built twice.
+of_tests=(--workspace --exclude madang-actors --exclude madang-proof --features madang/postgres)
 tests() { run cargo test "${of_tests[@]}"; }
 
 # The chat templates of others, against jinja2 and as models of the engine.
@@ -89,6 +90,20 @@ failpoints() {
 
 # With all members beside it, so that they are built with the features of the suite above.
 proofs() { run cargo test --workspace --test proofs; }
+
+# The store on a PostgreSQL of its own, and kill and stress on it. Without its name these tests do nothing.
+postgres() {
+    local folder failed=0
+    folder=$(mktemp -d)
+    MADANG_TEST_POSTGRES=$(scripts/postgres.sh start "$folder") || return 1
+    export MADANG_TEST_POSTGRES
+    run cargo test "${of_tests[@]}" --lib -- store::postgres:: || failed=1
+    run cargo test --workspace --test proofs -- postgres:: || failed=1
+    unset MADANG_TEST_POSTGRES
+    scripts/postgres.sh stop "$folder" || failed=1
+    rm -r "$folder"
+    return $failed
+}
 
 # Each feature alone compiles. What needs llama.cpp takes the bindings from the build above.
 features() {
@@ -237,6 +252,7 @@ what_is_missing() {
         [ -e "$(scripts/packages-folder.sh)/complete" ] || lacks "a small Debian in the cache" "run scripts/setup.sh packages"
         [ "$(id -u)" -eq 0 ] || lacks "the right to install a Debian package" "be root"
         ;;
+    postgres) scripts/postgres.sh find >/dev/null 2>&1 || lacks PostgreSQL "run scripts/setup.sh postgres" ;;
     templates) [ -e "$(scripts/templates-folder.sh)/complete" ] || lacks "the chat templates of others" "run scripts/setup.sh templates" ;;
     format) cargo fmt --version >/dev/null 2>&1 || lacks "cargo fmt" "run scripts/setup.sh lints" ;;
     lint) cargo clippy --version >/dev/null 2>&1 || lacks "cargo clippy" "run scripts/setup.sh lints" ;;
@@ -300,7 +316,7 @@ for name in "${chosen[@]}"; do
     format | lint | docs | wall) ;;
     actors) needs_actors=1 ;;
     failpoints) needs_failpoints=1 ;;
-    tests | templates | proofs | features | examples | benches | packages | browser | clients) needs_madang=1 ;;
+    tests | templates | proofs | postgres | features | examples | benches | packages | browser | clients) needs_madang=1 ;;
     commands) needs_madang=1 needs_actors=1 ;;
     *)
         echo "there is no suite \`$name\`; there are: ${all[*]}" >&2

@@ -2,7 +2,7 @@
 
 use std::{error::Error, sync::LazyLock};
 
-use madang::store::{PostgresStore, Store as _};
+use madang::store::{PostgresOpenError, PostgresStore, Store as _};
 use sqlx::{
     AssertSqlSafe, ConnectOptions as _, Connection as _, SqlSafeStr as _,
     migrate::{Migration, MigrationType, Migrator},
@@ -69,8 +69,8 @@ impl Database {
 }
 
 /// Opens the database at this URL with the tables of the tools.
-pub(crate) async fn open(url: &str) -> Result<PostgresStore, Box<dyn Error + Send + Sync>> {
-    Ok(PostgresStore::options(url).migrations("proof", &EFFECTS).open().await?)
+pub(crate) async fn open(url: &str) -> Result<PostgresStore, PostgresOpenError> {
+    PostgresStore::options(url).migrations("proof", &EFFECTS).open().await
 }
 
 /// Audits the database at this URL, as the next process finds it. Facts that the last process

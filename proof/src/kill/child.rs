@@ -11,6 +11,7 @@ use crate::{
     dice::Dice,
     mistakes::Mistake,
     oracle::Witness,
+    postgres,
     process::{die, say, told},
     remote::{Far, FarOrders},
     workload::{Death, EFFECTS, Fate, LifePlan, Point, Scene, SessionPlan},
@@ -46,23 +47,18 @@ pub struct Orders {
 /// Any error that no death can excuse.
 pub async fn live(orders: Orders) -> Result<(), Box<dyn Error>> {
     if let Some(url) = &orders.url {
-        let store = crate::postgres::open(url);
-        return live_on(store, &orders).await;
+        return live_on(postgres::open(url).await?, &orders).await;
     }
     let store = SqliteStore::open(orders.folder.join(DATABASE)).migrations("proof", &EFFECTS);
-    live_on(store.into_future(), &orders).await
+    live_on(store.await?, &orders).await
 }
 
-async fn live_on<S: Store + Clone, E: Into<Box<dyn Error>>>(
-    store: impl Future<Output = Result<S, E>>,
-    orders: &Orders,
-) -> Result<(), Box<dyn Error>> {
+async fn live_on(store: impl Store + Clone, orders: &Orders) -> Result<(), Box<dyn Error>> {
     let seed = orders.seed ^ (orders.life << 32);
     let fate = Fate::real(seed, orders.dies_at.map(|at| Death::at(at, die)));
     let witness = Witness::new(told()?, Arc::new(say));
     let mut scene = Scene::hurried(sessions(orders.seed, orders.chats), fate, witness);
     scene.mistake = orders.mistake;
-    let store = store.await.map_err(Into::into)?;
     let mut dice = Dice::new(seed);
     let plan = LifePlan::turns(&mut dice, orders.life, orders.chats, orders.turns);
     let far = match orders.remote.clone() {
