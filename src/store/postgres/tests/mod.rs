@@ -1,5 +1,5 @@
 //! Tests of the PostgreSQL store, on a real server and the real clock: the one that `MADANG_TEST_POSTGRES`
-//! names, as `scripts/postgres.sh` prints it. Without it they do nothing, and fail with `NO_SKIP=1`.
+//! names, as `scripts/postgres.sh` prints it. Without it they do nothing.
 //!
 //! - `contract` runs the tests that every store passes.
 //! - Servers: `opening`, `one_writer`, `other_tables`, `write_faults`, `restart`. `proxy` is a way to the
