@@ -31,7 +31,9 @@ format() { run cargo fmt --all --check; }
 lint() {
     run cargo clippy --workspace --all-targets -- -D warnings || return 1
     # As an application has it: all members together have the feature `testing`.
-    run cargo clippy -p madang --no-default-features --features sqlite,child,remote,schema --lib -- -D warnings
+    run cargo clippy -p madang --no-default-features --features sqlite,child,remote,schema --lib -- -D warnings || return 1
+    # All members together have both stores.
+    run cargo clippy -p madang --no-default-features --features postgres --lib -- -D warnings
 }
 
 docs() {

@@ -200,7 +200,7 @@ impl<'a> Book<'a> {
         let its = self.sessions.get(session);
         let its =
             its.ok_or_else(|| StoreError::refused(format!("there is no session {session}")))?;
-        let (user, chain) = (its.user.clone(), its.chain.clone());
+        let (user, chain) = (its.user.clone(), its.chain);
         let of = self.calls.entry(call).or_default();
         if let Some(cause) = &of.unreadable {
             let why = format!("where the call stands is not known: {cause}");

@@ -112,9 +112,9 @@ impl SelectedRows for Selected<'_, '_> {
 }
 
 /// Makes the query for a filter.
-fn query<'q>(
+fn query(
     select: &'static str,
-    filter: &'q LedgerFilter,
+    filter: &LedgerFilter,
     before: Option<i64>,
     behind: Option<Place>,
     limit: Option<usize>,

@@ -95,10 +95,10 @@ impl PostgresTransaction {
 
     /// Closes the connection, because nobody knows what it would do next.
     fn fail(&mut self, cause: sqlx::Error) -> StoreError {
-        if let Some(lent) = self.lent.take() {
-            if error::code(&cause).is_none() {
-                lent.give_up();
-            }
+        if let Some(lent) = self.lent.take()
+            && error::code(&cause).is_none()
+        {
+            lent.give_up();
         }
         StoreError::unavailable(Ended(Some(cause)))
     }
