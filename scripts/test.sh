@@ -100,7 +100,7 @@ postgres() {
     MADANG_TEST_POSTGRES=$(scripts/postgres.sh start "$folder") || return 1
     export MADANG_TEST_POSTGRES
     run cargo test "${of_tests[@]}" --lib -- store::postgres:: || failed=1
-    run cargo test --workspace --test proofs -- postgres:: || failed=1
+    run cargo test --workspace --test proofs -- postgres || failed=1
     unset MADANG_TEST_POSTGRES
     scripts/postgres.sh stop "$folder" || failed=1
     rm -r "$folder"

@@ -194,7 +194,8 @@ pub trait Transaction: Send {
     /// off.
     fn lend_for(&mut self, _deadline: Duration) {}
 
-    /// Returns the driver's own connection, e.g. `SqliteConnection`.
+    /// Returns the driver's own connection, e.g. `SqliteConnection`. Only a savepoint shows that a
+    /// borrower has left the transaction as it was, so borrow it inside of one.
     fn connection(&mut self) -> &mut (dyn Any + Send);
 
     /// Makes everything that was kept durable.

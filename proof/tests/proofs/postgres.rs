@@ -11,7 +11,7 @@ use crate::{
     stress::{MUCH, assert_all_is_well},
 };
 
-fn server() -> Option<String> {
+pub(crate) fn server() -> Option<String> {
     env::var("MADANG_TEST_POSTGRES").ok()
 }
 

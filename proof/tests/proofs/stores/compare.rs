@@ -1,6 +1,6 @@
 //! Does the same to two stores and compares their answers.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::{any::Any, collections::BTreeMap, sync::LazyLock};
 
 use madang::{
     IdempotencyKey,
@@ -13,15 +13,16 @@ use madang_actors::{
 };
 use madang_testing::MemoryConnection;
 use sqlx::{
-    SqlSafeStr, SqliteConnection,
+    PgConnection, SqlSafeStr, SqliteConnection,
     migrate::{Migration, MigrationType, Migrator},
 };
 
 use super::facts::{CALLS, Named, Operation, SESSIONS, TURNS, USERS, call, session, turn, user};
 
-/// The table in SQLite for values that a tool puts into the memory store.
+/// The table in a database for values that a tool puts into the memory store.
 pub(super) static VALUES: LazyLock<Migrator> = LazyLock::new(|| {
-    let table = "CREATE TABLE proof_values (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT";
+    // An integer has eight bytes in both.
+    let table = "CREATE TABLE proof_values (name TEXT PRIMARY KEY, value BIGINT NOT NULL)";
     let first =
         Migration::new(1, "values".into(), MigrationType::Simple, table.into_sql_str(), false);
     let mut migrator = Migrator::with_migrations(vec![first]);
@@ -189,7 +190,12 @@ async fn perform(
 }
 
 async fn put(transaction: &mut dyn Transaction, name: &str, value: Option<u8>) {
-    let connection = transaction.connection();
+    transaction.savepoint(None).await.unwrap();
+    put_into(transaction.connection(), name, value).await;
+    transaction.keep().await.unwrap();
+}
+
+async fn put_into(connection: &mut (dyn Any + Send), name: &str, value: Option<u8>) {
     if let Some(memory) = connection.downcast_mut::<MemoryConnection>() {
         match value {
             Some(value) => memory.put(name, value.into()).unwrap(),
@@ -197,30 +203,42 @@ async fn put(transaction: &mut dyn Transaction, name: &str, value: Option<u8>) {
         }
         return;
     }
-    let db = connection.downcast_mut::<SqliteConnection>().unwrap();
-    let query = match value {
-        Some(value) => {
-            sqlx::query("INSERT OR REPLACE INTO proof_values (name, value) VALUES ($1, $2)")
-                .bind(name)
-                .bind(value)
+    let value = value.map(i64::from);
+    let sql = match value {
+        Some(_) => {
+            "INSERT INTO proof_values (name, value) VALUES ($1, $2) \
+             ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         }
-        None => sqlx::query("DELETE FROM proof_values WHERE name = $1").bind(name),
+        None => "DELETE FROM proof_values WHERE name = $1 AND $2 IS NULL",
     };
-    query.execute(db).await.unwrap();
+    if let Some(db) = connection.downcast_mut::<PgConnection>() {
+        sqlx::query(sql).bind(name).bind(value).execute(db).await.unwrap();
+    } else {
+        let db = connection.downcast_mut::<SqliteConnection>().unwrap();
+        sqlx::query(sql).bind(name).bind(value).execute(db).await.unwrap();
+    }
 }
 
 async fn values(transaction: &mut dyn Transaction) -> BTreeMap<String, i64> {
-    values_of(transaction.connection()).await
+    transaction.savepoint(None).await.unwrap();
+    let values = values_of(transaction.connection()).await;
+    transaction.keep().await.unwrap();
+    values
 }
 
-async fn values_of(connection: &mut (dyn std::any::Any + Send)) -> BTreeMap<String, i64> {
+async fn values_of(connection: &mut (dyn Any + Send)) -> BTreeMap<String, i64> {
     if let Some(memory) = connection.downcast_mut::<MemoryConnection>() {
         let number = |value: serde_json::Value| value.as_i64().unwrap();
         return memory.values().into_iter().map(|(name, value)| (name, number(value))).collect();
     }
-    let db = connection.downcast_mut::<SqliteConnection>().unwrap();
-    let rows: Vec<(String, i64)> =
-        sqlx::query_as("SELECT name, value FROM proof_values").fetch_all(db).await.unwrap();
+    let all = "SELECT name, value FROM proof_values";
+    let rows: Vec<(String, i64)> = match connection.downcast_mut::<PgConnection>() {
+        Some(db) => sqlx::query_as(all).fetch_all(db).await.unwrap(),
+        None => {
+            let db = connection.downcast_mut::<SqliteConnection>().unwrap();
+            sqlx::query_as(all).fetch_all(db).await.unwrap()
+        }
+    };
     rows.into_iter().collect()
 }
 
