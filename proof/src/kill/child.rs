@@ -61,14 +61,12 @@ async fn live_on(store: impl Store + Clone, orders: &Orders) -> Result<(), Box<d
     scene.mistake = orders.mistake;
     let mut dice = Dice::new(seed);
     let plan = LifePlan::turns(&mut dice, orders.life, orders.chats, orders.turns);
-    let far = match orders.remote.clone() {
+    let far = match orders.remote {
         Some(remote) => Some(Far::start(remote, &orders.folder).await?),
         None => None,
     };
     let life = match &far {
-        Some(far) => {
-            scene.begin_with(store.clone(), far.cast(&scene, Arc::new(store.clone()))).await?
-        }
+        Some(far) => scene.begin_with(store.clone(), far.cast(&scene, &store)).await?,
         None => scene.begin(store).await?,
     };
     if let Some(far) = &far {

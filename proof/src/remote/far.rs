@@ -59,7 +59,8 @@ impl Far {
     }
 
     /// Builds the model, and the server's tools.
-    pub(crate) fn cast(&self, scene: &Scene, of_tools: Arc<dyn Store>) -> Builder {
+    pub(crate) fn cast(&self, scene: &Scene, store: &(impl Store + Clone)) -> Builder {
+        let of_tools: Arc<dyn Store> = Arc::new(store.clone());
         let tools = mistaken_tools(self.servers.tools(), &of_tools, scene.mistake);
         let tools = remote_tools(tools, self.orders.mistake);
         Runtime::builder().model(scene.model(COMPLETIONS, follow)).tools(tools)
