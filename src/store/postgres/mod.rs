@@ -43,6 +43,7 @@ mod held;
 mod link;
 mod look_up;
 mod managed;
+mod open;
 mod options;
 mod own;
 mod pool;

@@ -15,7 +15,7 @@ use madang_actors::{
 use sqlx::{PgConnection, postgres::PgConnectOptions};
 
 use super::{
-    PostgresOptions, calls,
+    calls,
     claim::Claim,
     doubt::Doubt,
     erase, forget,
@@ -55,15 +55,6 @@ const WRITERS: usize = 1;
 
 /// Connections for the store's own reads: a waking session waits for at most one other.
 const OWN_READERS: usize = 2;
-
-impl PostgresStore {
-    /// Returns options that [open](PostgresOptions::open) the database of this URL:
-    /// `postgres://user:password@host:port/database`, with the parameters that sqlx knows, e.g.
-    /// `?sslmode=verify-full`.
-    pub fn options(url: impl Into<String>) -> PostgresOptions {
-        PostgresOptions::of(url.into())
-    }
-}
 
 impl Shared {
     pub(super) fn new(
