@@ -3,13 +3,12 @@
 use std::{
     path::{Path, PathBuf},
     process::Output,
-    time::Duration,
 };
 
 use madang_actors::{port::Store as _, protocol::Limits, store::Keep};
 use madang_testing::lone_store;
 use tempfile::TempDir;
-use tokio::{process::Command, time::Instant};
+use tokio::{process::Command, sync::watch, time::Instant};
 use tokio_util::task::TaskTracker;
 
 use super::support::{
@@ -63,9 +62,11 @@ async fn a_server_that_stops_at_once_loses_nothing_that_was_acknowledged() {
     }
     let (mut said, mut called) = (Vec::new(), Vec::new());
     let (mut seq, mut number) = (0, 0);
-    for _ in 0..3 {
+    let (acknowledged, mut heard) = watch::channel(0);
+    for round in 1..=3 {
+        // While more of them are under way.
         let stops = async {
-            tokio::time::sleep(Duration::from_millis(150)).await;
+            drop(heard.wait_for(|count| *count >= 10 * round).await.unwrap());
             server.stop("immediate").await;
         };
         let mut stops = std::pin::pin!(stops);
@@ -80,7 +81,10 @@ async fn a_server_that_stops_at_once_loses_nothing_that_was_acknowledged() {
                 let mut failed = false;
                 for (seq, write) in group {
                     match write.await {
-                        Ok(()) => said.push(seq),
+                        Ok(()) => {
+                            said.push(seq);
+                            acknowledged.send_modify(|count| *count += 1);
+                        }
                         Err(_) => failed = true,
                     }
                 }
