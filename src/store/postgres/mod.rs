@@ -8,6 +8,7 @@
 //! # }
 //! ```
 //!
+//! - `store` implements the port, with what all its clones share (`shared`).
 //! - Opening: `options` connects, `server` looks at the server, `schema` creates the tables, and `claim`
 //!   takes the database for this process.
 //! - Writing: `transaction` implements the port on a connection of a `pool`. `write` applies facts to the
@@ -54,6 +55,7 @@ mod schema;
 mod search;
 mod server;
 mod session_list;
+mod shared;
 mod store;
 mod transaction;
 mod write;

@@ -6,7 +6,7 @@ use madang_actors::ledger::SealKeys;
 use sqlx::{ConnectOptions as _, PgConnection, migrate::Migrator, postgres::PgConnectOptions};
 
 use super::{
-    PostgresOpenError, PostgresStore, claim::Claim, own::patiently, schema, server, store::Shared,
+    PostgresOpenError, PostgresStore, claim::Claim, own::patiently, schema, server, shared::Shared,
 };
 use crate::store::{
     key_file::SealKeyFile,

@@ -12,16 +12,13 @@ use madang_actors::{
     },
     protocol::{IdempotencyKey, SessionId, TurnId, UserId},
 };
-use sqlx::{PgConnection, postgres::PgConnectOptions};
+use sqlx::PgConnection;
 
 use super::{
-    calls,
-    claim::Claim,
-    doubt::Doubt,
-    erase, forget,
-    own::say,
-    pool::{Connection, Lent, LentTo, Pool, ToolReader},
+    calls, erase, forget,
+    pool::ToolReader,
     read, search, session_list,
+    shared::{Shared, WRITERS},
     transaction::PostgresTransaction,
 };
 
@@ -34,94 +31,9 @@ use super::{
 #[derive(Debug, Clone)]
 pub struct PostgresStore(pub(super) Arc<Shared>);
 
-/// The state that all clones share.
-#[derive(Debug)]
-pub(super) struct Shared {
-    pub(super) claim: Claim,
-    pub(super) keys: SealKeys,
-    pub(super) doubt: Doubt,
-    writing: Arc<Pool>,
-    /// The store's own reading connections, which never wait for a tool.
-    own: Arc<Pool>,
-    tools: Arc<Pool>,
-    /// The connection for searches, which wait for each other and for nobody else: they read much.
-    searching: Arc<Pool>,
-    occupancy: Occupancy,
-}
-
-/// Transactions that are open at once. The queue before the writers keeps the order of the writes only
-/// for one writer.
-const WRITERS: usize = 1;
-
-/// Connections for the store's own reads: a waking session waits for at most one other.
-const OWN_READERS: usize = 2;
-
-impl Shared {
-    pub(super) fn new(
-        options: &PgConnectOptions,
-        claim: Claim,
-        keys: SealKeys,
-        readers: usize,
-        durability: &str,
-    ) -> Self {
-        let pool = |count, lent_to| Pool::new(options.clone(), count, lent_to, durability);
-        Self {
-            claim,
-            keys,
-            doubt: Doubt::default(),
-            writing: pool(WRITERS, LentTo::Writers),
-            own: pool(OWN_READERS, LentTo::Store),
-            tools: pool(readers, LentTo::Tools),
-            searching: pool(1, LentTo::Store),
-            occupancy: Occupancy::default(),
-        }
-    }
-
-    pub(super) async fn own_reader(&self) -> Result<Lent, StoreError> {
-        self.reader_of(&self.own).await
-    }
-
-    async fn reader_of(&self, pool: &Arc<Pool>) -> Result<Lent, StoreError> {
-        self.settle_doubts().await?;
-        pool.lend().await.map_err(StoreError::unavailable)
-    }
-
-    /// Waits for commits whose result is not known, before the ledger is read.
-    async fn settle_doubts(&self) -> Result<(), StoreError> {
-        if !self.doubt.is_there() {
-            return Ok(());
-        }
-        let connect = async || self.connect_to_write().await;
-        self.doubt.pass(connect, &self.keys, self.claim.node).await
-    }
-
-    /// Opens a connection beside the pool, once this process is known to have the database.
-    async fn connect_to_write(&self) -> Result<Connection, StoreError> {
-        self.claim.confirm().await?;
-        self.writing.connect().await.map_err(StoreError::unavailable)
-    }
-
-    async fn begin(self: &Arc<Self>) -> Result<PostgresTransaction, StoreError> {
-        self.settle_doubts().await?;
-        let lent = self.writing.lend().await.map_err(StoreError::unavailable)?;
-        if !lent.was_idle {
-            self.claim.confirm().await?;
-        }
-        PostgresTransaction::begin(lent, self.clone()).await
-    }
-
-    /// Clears the rows that were erased out of the tables.
-    async fn vacuum(&self) -> Result<(), StoreError> {
-        let mut connection = self.connect_to_write().await?;
-        let settings = "SET statement_timeout = 0; SET default_transaction_read_only = off";
-        let vacuum = async {
-            say(&mut connection.db, settings.to_owned()).await?;
-            // On a large database this takes longer than any other statement.
-            sqlx::raw_sql(forget::VACUUM).execute(&mut connection.db).await
-        };
-        vacuum.await.map_err(StoreError::unavailable)?;
-        connection.close().await;
-        Ok(())
+impl PostgresStore {
+    async fn begin_own(&self) -> Result<PostgresTransaction, StoreError> {
+        PostgresTransaction::begin(self.0.writer().await?, self.0.clone()).await
     }
 }
 
@@ -176,7 +88,7 @@ impl Store for PostgresStore {
     }
 
     fn begin(&self) -> BoxFuture<'_, Result<Box<dyn Transaction>, StoreError>> {
-        Box::pin(async { Ok(Box::new(self.0.begin().await?) as Box<dyn Transaction>) })
+        Box::pin(async { Ok(Box::new(self.begin_own().await?) as Box<dyn Transaction>) })
     }
 
     fn reader(&self) -> BoxFuture<'_, Result<Box<dyn Reader>, StoreError>> {
@@ -274,7 +186,7 @@ impl Store for PostgresStore {
     fn forget<'a>(&'a self, order: &'a Forget) -> BoxFuture<'a, Result<Forgotten, ForgetError>> {
         Box::pin(async {
             let _occupied = self.0.occupancy.occupy().ok_or(ForgetError::InUse)?;
-            let mut transaction = self.0.begin().await?;
+            let mut transaction = self.begin_own().await?;
             let mut own = transaction.own()?;
             let forgotten = forget::erase(&mut own, &self.0.claim, order).await?;
             Box::new(transaction).commit().await?;

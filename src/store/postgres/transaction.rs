@@ -1,6 +1,6 @@
 //! Implements the writer's transaction.
 
-use std::{any::Any, collections::BTreeSet, sync::Arc, time::Duration};
+use std::{any::Any, sync::Arc, time::Duration};
 
 use madang_actors::{
     port::{BoxFuture, StoreError, Transaction, Write},
@@ -13,8 +13,8 @@ use super::{
     managed,
     own::{Own, patiently, say, within},
     pool::Lent,
-    store::Shared,
-    write,
+    shared::Shared,
+    write::{self, Scope},
 };
 
 /// How long what a borrower left running may delay the end of its part. Then the connection is closed,
@@ -36,15 +36,6 @@ pub(super) struct PostgresTransaction {
     /// Lent since a part was ended: the borrower may have begun another transaction.
     is_doubtful: bool,
     scope: Scope,
-}
-
-/// What the statements of a transaction have done to it.
-#[derive(Debug, Default)]
-pub(super) struct Scope {
-    /// The users whose rows are locked under the claim.
-    pub(super) users: BTreeSet<String>,
-    /// An error aborted it, until the part around the error is undone.
-    pub(super) is_aborted: bool,
 }
 
 /// The borrower ended the transaction, or left it unusable.

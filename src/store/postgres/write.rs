@@ -1,14 +1,23 @@
 //! Writes facts: those in a row that rest on the book at once, and others one by one.
 
+use std::collections::BTreeSet;
+
 use madang_actors::{
     ledger::Transition,
     port::{LedgerFilter, StoreError, Write},
 };
 
-use super::{
-    book::Book, calls, claim::Claim, delete, erase, error::of_write, own::Own, transaction::Scope,
-};
+use super::{book::Book, calls, claim::Claim, delete, erase, error::of_write, own::Own};
 use crate::store::rows::facts::describe;
+
+/// What the statements of a transaction have done to it.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// The users whose rows are locked under the claim.
+    pub(super) users: BTreeSet<String>,
+    /// An error aborted it, until the part around the error is undone.
+    pub(super) is_aborted: bool,
+}
 
 /// Writes facts in order, up to the first refusal. Notes what becomes of the transaction.
 ///
