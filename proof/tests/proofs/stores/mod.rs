@@ -44,7 +44,7 @@ fn runtime() -> tokio::runtime::Runtime {
 
 #[test]
 fn the_memory_store_and_sqlite_answer_every_operation_alike() {
-    answers_like_memory(CASES, async |operations| {
+    answers_like_memory(CASES, &async |operations| {
         let sqlite = SqliteStore::in_memory().migrations("values", &compare::VALUES);
         like_memory(sqlite.await.unwrap(), operations).await
     });
@@ -53,7 +53,7 @@ fn the_memory_store_and_sqlite_answer_every_operation_alike() {
 #[test]
 fn the_memory_store_and_postgres_answer_every_operation_alike() {
     let Some(server) = server() else { return };
-    answers_like_memory(CASES_ON_A_SERVER, async |operations| {
+    answers_like_memory(CASES_ON_A_SERVER, &async |operations| {
         let database = Database::make(&server).await.unwrap();
         let store = PostgresStore::options(database.url()).migrations("values", &compare::VALUES);
         let agreed = like_memory(store.open().await.unwrap(), operations).await;
@@ -69,7 +69,7 @@ async fn like_memory(store: impl Store, operations: &[Operation]) -> Result<Answ
     agreed
 }
 
-fn answers_like_memory(cases: u32, ask: impl AsyncFn(&[Operation]) -> Result<Answers, String>) {
+fn answers_like_memory(cases: u32, ask: &impl AsyncFn(&[Operation]) -> Result<Answers, String>) {
     let runtime = runtime();
     let answers = RefCell::new(Answers::default());
     runner(cases)
