@@ -144,6 +144,7 @@ impl Deed {
                 );
                 fate.pause().await;
             }
+            // Only SQLite refuses a borrower's `COMMIT`; in PostgreSQL this act is a save like others.
             if self.act == Act::SpoilingSave
                 && let Some(db) = db.downcast_mut::<SqliteConnection>()
             {

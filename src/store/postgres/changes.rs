@@ -92,7 +92,7 @@ tables! {
         call: Vec<Option<Uuid>>,
     }
 
-    /// Links of chains. The columns behind the hash repeat what the rules of the tables ask about.
+    /// Links of chains. The columns after the hash repeat what the triggers of the tables check.
     Links {
         session: Vec<String>,
         position: Vec<i64>,

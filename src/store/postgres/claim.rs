@@ -2,8 +2,9 @@
 //! every write.
 //!
 //! The lock keeps a second process out as long as the first one lives. It belongs to a connection, and
-//! a connection can be lost. So it decides nothing: whoever opens the database claims all users anew,
-//! waits for commits that are under way, and from then on the former process writes nothing.
+//! a connection can be lost. So the lock alone is no proof. A process that opens the database claims
+//! all users anew, which waits for commits that are under way. After that the former process writes
+//! nothing.
 
 use madang_actors::port::StoreError;
 use sqlx::{ConnectOptions as _, Connection as _, PgConnection, postgres::PgConnectOptions};

@@ -30,7 +30,7 @@ pub(super) struct Doubt {
     waits: tokio::sync::Mutex<()>,
 }
 
-/// The commits that nobody has waited for.
+/// The commits whose end has not been awaited yet.
 #[derive(Debug, Default)]
 struct Commits {
     /// How many there were, those that were waited for among them.

@@ -70,7 +70,7 @@ pub(super) struct Lent {
 /// How long a tool's connection has to become usable again.
 const TIDIED_WITHIN: Duration = Duration::from_secs(2);
 
-/// Ends all that a borrower can leave behind.
+/// Ends everything that a borrower may have left open.
 const TIDY: &str = "ROLLBACK; CLOSE ALL; UNLISTEN *; RESET ALL; SELECT pg_advisory_unlock_all(); ";
 
 /// The settings of each connection. The server ends a statement whose client is gone, and waits no

@@ -26,7 +26,7 @@ pub(super) struct Shared {
     /// The store's own reading connections, which never wait for a tool.
     pub(super) own: Arc<Pool>,
     pub(super) tools: Arc<Pool>,
-    /// The connection for searches, which wait for each other and for nobody else: they read much.
+    /// The connection for searches. They read much, so they have one of their own and take turns.
     pub(super) searching: Arc<Pool>,
     pub(super) occupancy: Occupancy,
 }

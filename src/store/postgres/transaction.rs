@@ -84,7 +84,7 @@ impl PostgresTransaction {
         said.map_err(|cause| self.fail(cause))
     }
 
-    /// Closes the connection, because nobody knows what it would do next.
+    /// Closes the connection, whose state is unknown.
     fn fail(&mut self, cause: sqlx::Error) -> StoreError {
         if let Some(lent) = self.lent.take()
             && error::code(&cause).is_none()

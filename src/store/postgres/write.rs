@@ -21,7 +21,8 @@ pub(super) struct Scope {
 
 /// Writes facts in order, up to the first refusal. Notes what becomes of the transaction.
 ///
-/// A refusal that PostgreSQL tells aborts the transaction, until the savepoint around it is undone.
+/// If PostgreSQL itself refuses a fact, the transaction is aborted until the savepoint around it is
+/// undone.
 pub(super) async fn write(
     mut own: Own<'_>,
     claim: &Claim,

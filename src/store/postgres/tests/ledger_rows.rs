@@ -70,7 +70,7 @@ async fn some_of_each(fixture: &StoreFixture) {
     write(vec![Write::Deleted { session: session("d"), user: user("kim"), at: at() }]).await;
 }
 
-/// Adds a link behind the last one.
+/// Returns the statement that adds a link after the last one.
 fn link(number: u64, state: &str, position: &str, columns: &str) -> String {
     format!(
         "INSERT INTO madang.transitions (session, position, call, at, step, transition, salt, hash, effect, by_user, digest, has_arguments) \

@@ -174,7 +174,7 @@ async fn drop_old_ones() {
     }
 }
 
-/// A store on a database of its own with a table of notes, behind a StoreActor.
+/// A store with a StoreActor, on a database of its own that has a table of notes.
 pub(super) struct StoreFixture {
     pub(super) database: Database,
     pub(super) store: PostgresStore,

@@ -1,4 +1,4 @@
-//! Tests commits that fail and commits whose end nobody knows, and texts that PostgreSQL cannot keep.
+//! Tests commits that fail, commits whose result is unknown, and texts that PostgreSQL cannot keep.
 
 use madang_actors::{
     ledger::{Ended, Proposal, Transition},
